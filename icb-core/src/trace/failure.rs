@@ -1,0 +1,141 @@
+//! What can go wrong with a program under test.
+
+use super::{Frame, Operation, Schedule, SourceLocation, ThreadId, Trace};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The kinds of failure.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// A panic left the test closure, or a thread that nobody joined.
+    Panic,
+    /// Threads that can never go on.
+    Deadlock,
+    /// Two accesses to the same data, one a write, not ordered by happens-before.
+    DataRace,
+    /// Threads that spin for ever on values that nobody will change.
+    Livelock,
+    /// One execution took more steps than the limit.
+    StepLimit,
+    /// An access to memory or to an object that has been freed.
+    UseAfterFree,
+    /// Memory freed twice.
+    DoubleFree,
+    /// Memory that is never freed.
+    Leak,
+    /// A thread blocks, or computes, outside anything the tool controls.
+    Blocked,
+    /// A thread's stack overflowed.
+    StackOverflow,
+    /// The process under test died.
+    Abort,
+    /// A replay did not match: the test depends on something other than the schedule.
+    Divergence,
+}
+
+impl FailureKind {
+    /// In words, for a headline.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            FailureKind::Panic => "panic",
+            FailureKind::Deadlock => "deadlock",
+            FailureKind::DataRace => "data race",
+            FailureKind::Livelock => "livelock",
+            FailureKind::StepLimit => "step limit reached",
+            FailureKind::UseAfterFree => "use after free",
+            FailureKind::DoubleFree => "double free",
+            FailureKind::Leak => "leak",
+            FailureKind::Blocked => "blocked outside the model",
+            FailureKind::StackOverflow => "stack overflow",
+            FailureKind::Abort => "abort",
+            FailureKind::Divergence => "divergence",
+        }
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
+/// One thread of a deadlock or livelock.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DeadlockEntry {
+    /// The thread that cannot go on.
+    pub thread: ThreadId,
+    /// What it wants to do.
+    pub operation: Operation,
+    /// Where in the program it wants to do it (in a replay).
+    pub location: Option<SourceLocation>,
+    /// Threads that hold what it waits for.
+    pub held_by: Vec<ThreadId>,
+    /// In words: `waits for Mutex #2, held by T1`.
+    pub words: String,
+}
+
+/// One side of a data race.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RaceAccess {
+    /// Who accesses.
+    pub thread: ThreadId,
+    /// Whether it writes.
+    pub write: bool,
+    /// Where.
+    pub location: Option<SourceLocation>,
+    /// Backtrace, innermost frame first (in a replay).
+    pub backtrace: Vec<Frame>,
+}
+
+/// A failure of the program under test, with the schedule that shows it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// In words: the panic message, who waits for what, which accesses race.
+    pub message: String,
+    /// The bound at which it was found: its number of preemptions.
+    pub bound: u32,
+    /// Number of the execution that showed it, counted from 1 over all bounds.
+    pub execution: u64,
+    /// Replays it.
+    pub schedule: Schedule,
+    /// The thread that failed, where there is one.
+    pub thread: Option<ThreadId>,
+    /// Where in the program it failed.
+    pub location: Option<SourceLocation>,
+    /// Deadlocks and livelocks: who waits for what.
+    pub waiting: Vec<DeadlockEntry>,
+    /// Data races: the earlier access and the later one.
+    pub race: Option<Box<[RaceAccess; 2]>>,
+    /// Its steps; empty until it has been replayed.
+    pub trace: Trace,
+}
+
+impl Failure {
+    /// A failure of which nothing more is known yet.
+    #[must_use]
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Failure {
+            kind,
+            message: message.into(),
+            bound: 0,
+            execution: 0,
+            schedule: Schedule::default(),
+            thread: None,
+            location: None,
+            waiting: Vec::new(),
+            race: None,
+            trace: Trace::default(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)
+    }
+}

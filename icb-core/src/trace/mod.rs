@@ -1,0 +1,20 @@
+//! Plain data that leaves the process under test: ids, operations, schedules, traces, failures, summaries and
+//! the messages that carry them. Nothing here runs a program, knows a coroutine or reads the environment;
+//! `cargo-icb` depends on this module only.
+
+mod failure;
+mod id;
+mod message;
+mod operation;
+mod schedule;
+mod step;
+mod summary;
+pub mod table;
+
+pub use failure::{DeadlockEntry, Failure, FailureKind, RaceAccess};
+pub use id::{ObjectId, ThreadId};
+pub use message::{FrontierFile, Message, PROTOCOL_VERSION, ProtocolError, decode, encode};
+pub use operation::{Access, Action, Mode, ObjectClass, Operation, Ordering};
+pub use schedule::{ParseScheduleError, Schedule, ScheduleEntry};
+pub use step::{Frame, ObjectInfo, SourceLocation, Step, Switch, ThreadInfo, Trace};
+pub use summary::{BoundReport, Report, Stopped};

@@ -1,0 +1,120 @@
+//! The trace of one replayed execution: what is shown to people.
+
+use super::{ObjectClass, ObjectId, Operation, Schedule, ThreadId};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A place in source code.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct SourceLocation {
+    /// File, as the compiler names it.
+    pub file: String,
+    /// Line, counted from 1.
+    pub line: u32,
+    /// Column, counted from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for SourceLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+impl From<&std::panic::Location<'_>> for SourceLocation {
+    fn from(location: &std::panic::Location<'_>) -> Self {
+        SourceLocation { file: location.file().to_owned(), line: location.line(), column: location.column() }
+    }
+}
+
+/// One frame of a backtrace.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Frame {
+    /// Demangled function name.
+    pub function: String,
+    /// Where in it, if debug information says.
+    pub location: Option<SourceLocation>,
+}
+
+/// How a step's thread came to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Switch {
+    /// The same thread goes on.
+    Stay,
+    /// Another thread, at no cost: the one before was blocked, had ended or had yielded.
+    Free,
+    /// Another thread, although the one before could have gone on.
+    Preemption,
+}
+
+/// One step of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// Position in the execution, counted from 0.
+    pub index: usize,
+    /// Who took it.
+    pub thread: ThreadId,
+    /// How that thread came to run.
+    pub switch: Switch,
+    /// What it did.
+    pub operation: Operation,
+    /// The step went on early: a timed wait expired, or a wait woke spuriously, at a cost of 1.
+    pub early: bool,
+    /// Branches taken inside the step.
+    pub branches: Vec<u32>,
+    /// The value read, as text.
+    pub read: Option<String>,
+    /// The value written, as text.
+    pub written: Option<String>,
+    /// Outcome in words, where the action alone does not say it (`failed`, `timed out`, `poisoned`).
+    pub note: Option<String>,
+    /// Where in the program.
+    pub location: Option<SourceLocation>,
+    /// For a preemption: the backtrace of the thread that was preempted, innermost frame first.
+    pub preempted: Option<Vec<Frame>>,
+    /// Who was preempted.
+    pub preempted_thread: Option<ThreadId>,
+}
+
+/// A thread of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ThreadInfo {
+    /// Its number in this execution.
+    pub id: ThreadId,
+    /// Its name in every execution: `main`, `main.1` (the second thread that main spawned), `main.1.0`, …
+    pub path: String,
+    /// The name given with `Builder::name`.
+    pub name: Option<String>,
+    /// Where it was spawned.
+    pub spawned_at: Option<SourceLocation>,
+}
+
+/// An object of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ObjectInfo {
+    /// Its number in this execution.
+    pub id: ObjectId,
+    /// What it is.
+    pub class: ObjectClass,
+    /// How it is called in the report, for example `AtomicUsize` or `Mutex<Queue>`.
+    pub type_name: String,
+    /// Where it was first used (constructors are `const` and leave no trace).
+    pub first_used_at: Option<SourceLocation>,
+    /// Name of the static, where it is one.
+    pub symbol: Option<String>,
+}
+
+/// Everything that is shown about one execution.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Trace {
+    /// The schedule it followed.
+    pub schedule: Schedule,
+    /// Its threads, by number.
+    pub threads: Vec<ThreadInfo>,
+    /// Its objects, by number.
+    pub objects: Vec<ObjectInfo>,
+    /// Its steps.
+    pub steps: Vec<Step>,
+    /// Backtrace of the failing thread, innermost frame first.
+    pub failure_backtrace: Vec<Frame>,
+}

@@ -1,0 +1,93 @@
+//! What a search has done: figures per bound, and what they prove.
+
+use super::Failure;
+use serde::{Deserialize, Serialize};
+
+/// Why a search ended before its bound was exhausted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Stopped {
+    /// A failure was found.
+    Failure,
+    /// `max_executions` were run.
+    Executions,
+    /// `max_duration` was over.
+    Duration,
+    /// Someone asked for it (Ctrl-C).
+    Interrupt,
+}
+
+/// What was done with exactly `bound` preemptions.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BoundReport {
+    /// Number of preemptions of these executions. For strategies without a bound: 0.
+    pub bound: u32,
+    /// Executions run at this bound and at no lower one.
+    pub executions: u64,
+    /// Steps of these executions.
+    pub steps: u64,
+    /// Distinct terminal happens-before states reached by executions with at most `bound` preemptions.
+    pub states: u64,
+    /// Executions that ended in a failure (more than one only where the search goes on after failures).
+    pub failures: u64,
+    /// The longest execution, in steps.
+    pub max_steps: u64,
+    /// The largest number of threads.
+    pub max_threads: u32,
+    /// Time spent, in seconds.
+    pub seconds: f64,
+    /// Whether every execution with this many preemptions has been run.
+    pub complete: bool,
+    /// Whether no execution has more preemptions: higher bounds add nothing.
+    pub exhausted: bool,
+}
+
+impl BoundReport {
+    /// An empty report for a bound.
+    #[must_use]
+    pub fn new(bound: u32) -> Self {
+        BoundReport { bound, ..BoundReport::default() }
+    }
+}
+
+/// What a whole exploration has done.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// Figures per bound, lowest first.
+    pub bounds: Vec<BoundReport>,
+    /// The failure with the fewest preemptions, if one was found.
+    pub failure: Option<Failure>,
+    /// Whether everything asked for was exhausted without a failure.
+    pub complete: bool,
+    /// Why the search ended early, if it did.
+    pub stopped: Option<Stopped>,
+}
+
+impl Report {
+    /// The largest bound up to which every execution has been run without a failure: what has been proved.
+    #[must_use]
+    pub fn proved_bound(&self) -> Option<u32> {
+        let failed_at = self.failure.as_ref().map_or(u32::MAX, |f| f.bound);
+        self.bounds.iter().take_while(|b| b.complete && b.bound < failed_at).last().map(|b| b.bound)
+    }
+
+    /// Whether every execution, with any number of preemptions, has been run.
+    #[must_use]
+    pub fn exhausted(&self) -> bool {
+        self.bounds.last().is_some_and(|b| b.complete && b.exhausted)
+    }
+
+    /// Executions over all bounds.
+    #[must_use]
+    pub fn execution_count(&self) -> u64 {
+        self.bounds.iter().map(|b| b.executions).sum()
+    }
+
+    /// Steps over all bounds.
+    #[must_use]
+    pub fn step_count(&self) -> u64 {
+        self.bounds.iter().map(|b| b.steps).sum()
+    }
+}
