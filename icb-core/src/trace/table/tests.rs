@@ -1,0 +1,272 @@
+//! Reports of hand-made failures, compared with the text they should give.
+
+use super::*;
+use crate::trace::{
+    Action, FailureKind, Frame, ObjectClass, ObjectId, ObjectInfo, Operation, Ordering, RaceAccess, Step,
+    ThreadInfo,
+};
+
+const T: [ThreadId; 4] = [ThreadId::new(0), ThreadId::new(1), ThreadId::new(2), ThreadId::new(3)];
+
+fn location(line: u32) -> Option<SourceLocation> {
+    Some(SourceLocation { file: "app/src/no-such-file.rs".to_owned(), line, column: 9 })
+}
+
+fn thread(id: usize, path: &str) -> ThreadInfo {
+    ThreadInfo { id: ThreadId::new(id), path: path.to_owned(), name: None, spawned_at: None }
+}
+
+fn object(id: usize, class: ObjectClass, type_name: &str) -> ObjectInfo {
+    ObjectInfo {
+        id: ObjectId::new(id),
+        class,
+        type_name: type_name.to_owned(),
+        first_used_at: None,
+        symbol: None,
+    }
+}
+
+fn step(trace: &mut Trace, thread: ThreadId, action: Action, object: usize) -> &mut Step {
+    let index = trace.steps.len();
+    let before = trace.steps.last().map(|step| step.thread);
+    let switch = if before.is_none_or(|before| before == thread) { Switch::Stay } else { Switch::Free };
+    let object = if object == usize::MAX { ObjectId::NONE } else { ObjectId::new(object) };
+    trace.steps.push(Step {
+        index,
+        thread,
+        switch,
+        operation: Operation::new(action, object),
+        early: false,
+        branches: Vec::new(),
+        read: None,
+        written: None,
+        note: None,
+        location: location(10 + index as u32),
+        preempted: None,
+        preempted_thread: None,
+    });
+    trace.steps.last_mut().unwrap()
+}
+
+/// main and one child; the child is preempted between its load and its store.
+fn lost_update() -> Failure {
+    let mut trace = Trace {
+        schedule: "icb1:0*2,1*2!0*2,1".parse().unwrap(),
+        threads: vec![thread(0, "main"), thread(1, "main.0")],
+        objects: vec![
+            object(0, ObjectClass::Thread, "Thread"),
+            object(1, ObjectClass::Atomic, "core::sync::atomic::AtomicUsize"),
+        ],
+        ..Trace::default()
+    };
+    let t = &mut trace;
+    step(t, T[0], Action::Begin, usize::MAX).location = None;
+    step(t, T[0], Action::Spawn, 0);
+    step(t, T[1], Action::Begin, 0).location = None;
+    step(t, T[1], Action::Load(Ordering::SeqCst), 1).read = Some("0".to_owned());
+    let preempting = step(t, T[0], Action::Load(Ordering::SeqCst), 1);
+    preempting.read = Some("0".to_owned());
+    preempting.switch = Switch::Preemption;
+    preempting.preempted_thread = Some(T[1]);
+    preempting.preempted = Some(vec![
+        Frame { function: "icb_std::sync::atomic::AtomicUsize::store".to_owned(), location: None },
+        Frame { function: "app::count::{{closure}}::h0123456789abcdef".to_owned(), location: location(16) },
+        Frame { function: "std::thread::spawn".to_owned(), location: None },
+    ]);
+    step(t, T[0], Action::Store(Ordering::SeqCst), 1).written = Some("1".to_owned());
+    step(t, T[1], Action::Store(Ordering::SeqCst), 1).written = Some("1".to_owned());
+    let mut failure =
+        Failure::new(FailureKind::Panic, "assertion `left == right` failed\n  left: 1\n right: 2");
+    failure.bound = 1;
+    failure.execution = 7;
+    failure.thread = Some(T[0]);
+    failure.schedule = trace.schedule.clone();
+    failure.trace = trace;
+    failure
+}
+
+fn text(failure: &Failure, options: Options) -> String {
+    render_with_roots(failure, &options, &[]).to_plain_string()
+}
+
+fn assert_text(actual: &str, expected: &str) {
+    assert!(actual == expected, "the report changed; it is now:\n{actual}\nand was:\n{expected}");
+}
+
+#[test]
+fn a_preemption_is_marked_and_explained() {
+    let expected = "\
+panic: assertion `left == right` failed
+      left: 1
+     right: 2
+1 preemption, found in execution 7
+
+     step  │ T0 main                   │ T1 main.0                 │
+───────────┼───────────────────────────┼───────────────────────────┼───────────────────
+         0 │ begin                     │                           │
+         1 │ spawn T1                  │                           │ no-such-file.rs:11
+         2 │                           │ begin                     │
+         3 │                           │ load AtomicUsize #1 = 0   │ no-such-file.rs:13
+▶1         │                           │ preempted by T0           │
+         4 │ load AtomicUsize #1 = 0   │                           │ no-such-file.rs:14
+         5 │ store AtomicUsize #1 := 1 │                           │ no-such-file.rs:15
+         6 │                           │ store AtomicUsize #1 := 1 │ no-such-file.rs:16
+✗          │ panic                     │                           │
+
+Preemption 1: T1 main.0 is stopped here; T0 main goes on with step 4
+     0  app::count::{closure}
+          at app/src/no-such-file.rs:16:9
+";
+    assert_text(&text(&lost_update(), Options::default()), expected);
+}
+
+#[test]
+fn narrow_columns_hold_fewer_words() {
+    let rendered = text(&lost_update(), Options { width: 72, ..Options::default() });
+    assert!(rendered.contains("4 │ load #1 = 0"), "{rendered}");
+    assert!(rendered.lines().skip(4).all(|line| width_of(line) <= 72), "{rendered}");
+}
+
+#[test]
+fn threads_share_a_column_where_there_is_no_room_for_each() {
+    let expected = "\
+panic: lost
+1 preemption, found in execution 7
+
+     step  │
+───────────┼────────────────────────────────────────────
+         0 │ T0  begin                 │
+         1 │ T0  spawn T1              │ no-such-file.rs:11
+         2 │ T1  begin                 │
+         3 │ T1  load #1 = 0           │ no-such-file.rs:13
+▶1         │ T1  preempted by T0       │
+         4 │ T0  load #1 = 0           │ no-such-file.rs:14
+✗          │ T0  panic: lost           │
+
+Preemption 1: T1 main.0 is stopped here; T0 main goes on with step 4
+    (a replay shows the backtrace)
+";
+    let mut failure = lost_update();
+    failure.trace.steps.truncate(5);
+    failure.message = "lost".to_owned();
+    failure.trace.steps[4].preempted = None;
+    assert_text(&text(&failure, Options { width: 60, ..Options::default() }), expected);
+}
+
+#[test]
+fn private_steps_are_folded_and_shared_ones_kept() {
+    let mut trace = Trace {
+        threads: vec![thread(0, "main"), thread(1, "main.0")],
+        objects: vec![
+            object(0, ObjectClass::Thread, "Thread"),
+            object(1, ObjectClass::Mutex, "Mutex<app::Queue>"),
+            object(2, ObjectClass::Atomic, "AtomicBool"),
+        ],
+        ..Trace::default()
+    };
+    let t = &mut trace;
+    step(t, T[0], Action::Begin, usize::MAX);
+    for _ in 0..5 {
+        step(t, T[0], Action::Load(Ordering::Relaxed), 2);
+    }
+    step(t, T[0], Action::Lock, 1);
+    for _ in 0..4 {
+        step(t, T[0], Action::Load(Ordering::Relaxed), 2);
+    }
+    step(t, T[0], Action::Unlock, 1);
+    step(t, T[0], Action::Spawn, 0);
+    step(t, T[1], Action::Begin, 0);
+    step(t, T[1], Action::Lock, 1);
+    let mut failure = Failure::new(FailureKind::StepLimit, "12 steps");
+    failure.trace = trace;
+    let expected = "\
+step limit reached: 12 steps
+0 preemptions
+
+     step  │ T0 main                │ T1 main.0            │
+───────────┼────────────────────────┼──────────────────────┼───────────────────
+         0 │ begin                  │                      │ no-such-file.rs:10
+           │ … 5 more steps         │                      │
+         6 │ lock Mutex<Queue> #1   │                      │ no-such-file.rs:16
+           │ … 4 more steps         │                      │
+        11 │ unlock Mutex<Queue> #1 │                      │ no-such-file.rs:21
+        12 │ spawn T1               │                      │ no-such-file.rs:22
+        13 │                        │ begin                │ no-such-file.rs:23
+        14 │                        │ lock Mutex<Queue> #1 │ no-such-file.rs:24
+✗          │                        │ step limit reached   │
+";
+    assert_text(&text(&failure, Options::default()), expected);
+    let full = text(&failure, Options { full: true, ..Options::default() });
+    assert!(!full.contains("more steps"), "{full}");
+    assert_eq!(full.matches("load(Relaxed) AtomicBool #2").count(), 9, "{full}");
+}
+
+#[test]
+fn races_show_both_accesses_and_deadlocks_who_waits() {
+    let mut failure = Failure::new(FailureKind::DataRace, "UnsafeCell #3 is written and read");
+    let access =
+        |thread, write, line| RaceAccess { thread, write, location: location(line), backtrace: Vec::new() };
+    failure.race = Some(Box::new([access(T[1], true, 4), access(T[2], false, 9)]));
+    failure.waiting = vec![DeadlockEntry {
+        thread: T[0],
+        operation: Operation::new(Action::Lock, ObjectId::new(4)),
+        location: location(30),
+        held_by: vec![T[2]],
+        words: String::new(),
+    }];
+    let expected = "\
+data race: UnsafeCell #3 is written and read
+0 preemptions
+
+The two accesses, which nothing orders:
+  T1 writes
+          at app/src/no-such-file.rs:4:9
+  T2 reads
+          at app/src/no-such-file.rs:9:9
+
+Who waits for what:
+  T0 waits to lock #4, held by T2
+          at app/src/no-such-file.rs:30:9
+";
+    assert_text(&text(&failure, Options::default()), expected);
+}
+
+#[test]
+fn every_unit_of_cost_has_its_number() {
+    let mut trace = Trace { schedule: "icb1:0?1!1!0~*2".parse().unwrap(), ..Trace::default() };
+    let t = &mut trace;
+    step(t, T[0], Action::Load(Ordering::SeqCst), 1).branches = vec![1];
+    trace.schedule = "icb1:0*2?1!!1,0~".parse().unwrap();
+    let t = &mut trace;
+    let weak = Action::CompareExchange { weak: true, success: Ordering::AcqRel, failure: Ordering::Relaxed };
+    step(t, T[0], weak, 1).note = Some("fails spuriously".to_owned());
+    step(t, T[1], Action::Store(Ordering::Release), 1).switch = Switch::Preemption;
+    step(t, T[0], Action::Reacquire { timed: true }, 2).early = true;
+    let mut failure = Failure::new(FailureKind::Panic, "x");
+    failure.schedule = trace.schedule.clone();
+    failure.trace = trace;
+    let rendered = text(&failure, Options::default());
+    for line in
+        ["?1       1 │", "▶2         │", "~3       3 │", "wake up from #2 (expires)", "Preemption 2: T0"]
+    {
+        assert!(rendered.contains(line), "{line} is missing:\n{rendered}");
+    }
+    assert!(rendered.contains("3 preemptions"), "{rendered}");
+}
+
+#[test]
+fn a_very_long_trace_loses_its_middle_but_no_preemption() {
+    let mut trace = Trace::default();
+    for index in 0..3000 {
+        let step = step(&mut trace, T[index / 2 % 2], Action::Load(Ordering::SeqCst), 1);
+        if index == 1000 {
+            step.switch = Switch::Preemption;
+        }
+    }
+    let mut failure = Failure::new(FailureKind::StepLimit, "3000 steps");
+    failure.trace = trace;
+    let rendered = text(&failure, Options::default());
+    assert!(rendered.contains("▶") && rendered.contains("1000 │"), "{rendered}");
+    assert!(rendered.lines().count() < 450);
+    assert_eq!(rendered.matches("lines not shown").count(), 2);
+}

@@ -1,0 +1,295 @@
+//! Operations, objects and threads in words.
+
+use crate::trace::{
+    Action, DeadlockEntry, ObjectClass, ObjectId, Ordering, ScheduleEntry, Step, ThreadId, ThreadInfo, Trace,
+};
+use std::collections::HashMap;
+
+/// How many words an operation gets, from many to few.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Detail {
+    /// Memory orderings, where they are weaker than `SeqCst`, and type names.
+    Full,
+    /// Type names without their parameters.
+    Names,
+    /// Only the numbers of objects.
+    Numbers,
+}
+
+impl Detail {
+    pub(super) const ALL: [Detail; 3] = [Detail::Full, Detail::Names, Detail::Numbers];
+}
+
+/// What is called how in one trace.
+pub(super) struct Names<'a> {
+    trace: &'a Trace,
+    threads: HashMap<ObjectId, ThreadId>,
+    /// For each step that costs something: its first number and how many units it costs.
+    costs: HashMap<usize, (u32, u32)>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(trace: &'a Trace) -> Self {
+        Names { trace, threads: thread_objects(trace), costs: costs(trace) }
+    }
+
+    /// `T1 main.0 "reader"`.
+    pub(super) fn thread(&self, thread: ThreadId) -> String {
+        match self.trace.threads.iter().find(|info| info.id == thread) {
+            Some(ThreadInfo { path, name: Some(name), .. }) => format!("{thread} {path} \"{name}\""),
+            Some(ThreadInfo { path, name: None, .. }) => format!("{thread} {path}"),
+            None => thread.to_string(),
+        }
+    }
+
+    /// Number of the first unit that the step costs, counted from 1 over the whole trace.
+    pub(super) fn first_cost(&self, step: usize) -> Option<u32> {
+        self.costs.get(&step).map(|(first, _)| *first)
+    }
+
+    /// First and last number of the units that the step costs.
+    pub(super) fn cost_range(&self, step: usize) -> Option<(u32, u32)> {
+        self.costs.get(&step).map(|(first, count)| (*first, first + count - 1))
+    }
+
+    /// `Mutex<Queue> #2`, the name of a static, or `T1` for a thread.
+    pub(super) fn object(&self, object: ObjectId, detail: Detail) -> String {
+        if !object.is_some() {
+            return String::new();
+        }
+        if let Some(thread) = self.threads.get(&object) {
+            return thread.to_string();
+        }
+        let Some(info) = self.trace.objects.iter().find(|info| info.id == object) else {
+            return object.to_string();
+        };
+        if let Some(symbol) = &info.symbol {
+            return if detail == Detail::Full { symbol.clone() } else { last_segment(symbol).to_owned() };
+        }
+        let short = short_type(&info.type_name);
+        match detail {
+            Detail::Full if !short.is_empty() => format!("{short} {object}"),
+            Detail::Names if !short.is_empty() => {
+                format!("{} {object}", short.split('<').next().unwrap_or_default())
+            }
+            _ => object.to_string(),
+        }
+    }
+
+    /// `waits for Mutex #2, held by T1 main.0`.
+    pub(super) fn waits(&self, entry: &DeadlockEntry) -> String {
+        if !entry.words.is_empty() {
+            return entry.words.clone();
+        }
+        let mut text = format!(
+            "waits to {} {}",
+            action_words(entry.operation.action),
+            self.object(entry.operation.object, Detail::Full)
+        );
+        for (index, thread) in entry.held_by.iter().enumerate() {
+            text += if index == 0 { ", held by " } else { " and " };
+            text += &self.thread(*thread);
+        }
+        text
+    }
+
+    /// The operation of a step with its values: `load AtomicBool #3 = true`.
+    pub(super) fn step(&self, step: &Step, detail: Detail) -> String {
+        let operation = step.operation;
+        let mut text = action_words(operation.action).to_owned();
+        let weak = ordering(operation.action).filter(|order| *order != Ordering::SeqCst);
+        if let Some(order) = weak.filter(|_| detail == Detail::Full) {
+            text += &format!("({order:?})");
+        }
+        let of_itself = matches!(operation.action, Action::Begin | Action::Park { .. } | Action::Choose);
+        let object = self.object(operation.object, detail);
+        if !object.is_empty() && !of_itself {
+            text += &format!(" {object}");
+        }
+        match (&step.read, &step.written) {
+            (Some(read), Some(written)) => text += &format!(": {read} → {written}"),
+            (Some(read), None) => text += &format!(" = {read}"),
+            (None, Some(written)) => text += &format!(" := {written}"),
+            (None, None) => {}
+        }
+        if operation.other.is_some() {
+            text += &format!(" with {}", self.object(operation.other, detail));
+        }
+        if step.read.is_none() || operation.action != Action::Choose {
+            for branch in &step.branches {
+                text += &format!(" [branch {branch}]");
+            }
+        }
+        if step.early {
+            text += match operation.action {
+                Action::Park { timed: true }
+                | Action::Reacquire { timed: true }
+                | Action::Receive { timed: true } => " (expires)",
+                _ => " (wakes spuriously)",
+            };
+        }
+        if let Some(note) = &step.note {
+            text += &format!(" ({note})");
+        }
+        text
+    }
+
+    /// Whether the object stands for a thread.
+    pub(super) fn is_thread(&self, object: ObjectId) -> bool {
+        self.threads.contains_key(&object)
+            || self.trace.objects.iter().any(|info| info.id == object && info.class == ObjectClass::Thread)
+    }
+}
+
+/// Which thread an object of class `Thread` is: threads are numbered in the order of their spawns.
+fn thread_objects(trace: &Trace) -> HashMap<ObjectId, ThreadId> {
+    let mut threads = HashMap::new();
+    let mut spawned = 0;
+    for step in &trace.steps {
+        let thread = match step.operation.action {
+            Action::Spawn => {
+                spawned += 1;
+                ThreadId::new(spawned)
+            }
+            Action::Begin | Action::Park { .. } => step.thread,
+            _ => continue,
+        };
+        if step.operation.object.is_some() {
+            threads.insert(step.operation.object, thread);
+        }
+    }
+    threads
+}
+
+/// Numbers the units that count against the bound, by step.
+fn costs(trace: &Trace) -> HashMap<usize, (u32, u32)> {
+    let mut costs: HashMap<usize, (u32, u32)> = HashMap::new();
+    let mut next = 1;
+    let mut steps = 0;
+    for entry in trace.schedule.entries() {
+        let units = match *entry {
+            ScheduleEntry::Run { preemption, early, .. } => {
+                steps += 1;
+                u32::from(preemption) + u32::from(early)
+            }
+            ScheduleEntry::Branch { costly, .. } => u32::from(costly),
+        };
+        if units > 0 {
+            let cost = costs.entry(steps - usize::from(steps > 0)).or_insert((next, 0));
+            cost.1 += units;
+            next += units;
+        }
+    }
+    costs
+}
+
+fn ordering(action: Action) -> Option<Ordering> {
+    match action {
+        Action::Load(order)
+        | Action::Store(order)
+        | Action::ReadModifyWrite(order)
+        | Action::Fence(order) => Some(order),
+        Action::CompareExchange { success, .. } => Some(success),
+        _ => None,
+    }
+}
+
+/// An action as std names it.
+pub(super) const fn action_words(action: Action) -> &'static str {
+    match action {
+        Action::Begin => "begin",
+        Action::Spawn => "spawn",
+        Action::Join => "join",
+        Action::Park { timed: false } => "park",
+        Action::Park { timed: true } => "park_timeout",
+        Action::Unpark => "unpark",
+        Action::Yield => "yield_now",
+        Action::SpinLoop => "spin_loop",
+        Action::Sleep => "sleep",
+        Action::Choose => "choose",
+        Action::Load(_) => "load",
+        Action::Store(_) => "store",
+        Action::ReadModifyWrite(_) => "update",
+        Action::CompareExchange { weak: false, .. } => "compare_exchange",
+        Action::CompareExchange { weak: true, .. } => "compare_exchange_weak",
+        Action::Fence(_) => "fence",
+        Action::Lock => "lock",
+        Action::TryLock => "try_lock",
+        Action::Unlock => "unlock",
+        Action::ReadLock => "read-lock",
+        Action::TryReadLock => "try_read",
+        Action::ReadUnlock => "read-unlock",
+        Action::WriteLock => "write-lock",
+        Action::TryWriteLock => "try_write",
+        Action::WriteUnlock => "write-unlock",
+        Action::Downgrade => "downgrade",
+        Action::Wait { timed: false } => "wait",
+        Action::Wait { timed: true } => "wait_timeout",
+        Action::Reacquire { .. } => "wake up from",
+        Action::NotifyOne => "notify_one",
+        Action::NotifyAll => "notify_all",
+        Action::BarrierArrive => "arrive at",
+        Action::BarrierLeave => "leave",
+        Action::OnceEnter => "enter",
+        Action::OnceLeave => "leave",
+        Action::OnceCheck => "check",
+        Action::OnceWait => "wait for",
+        Action::Send => "send",
+        Action::TrySend => "try_send",
+        Action::SendFinish => "finish send",
+        Action::Receive { timed: false } => "recv",
+        Action::Receive { timed: true } => "recv_timeout",
+        Action::TryReceive => "try_recv",
+        Action::SenderClone => "clone sender of",
+        Action::SenderDrop => "drop sender of",
+        Action::ReceiverDrop => "drop receiver of",
+        Action::CellRead => "read",
+        Action::CellWrite => "write",
+        Action::CellAccess => "access",
+        Action::CountUp => "clone",
+        Action::CountDown => "drop",
+        Action::CountRead => "count",
+        Action::CountUpdate => "upgrade",
+        Action::Nop => "step",
+    }
+}
+
+/// A type name without the paths of its parts: `std::sync::Mutex<app::Queue>` is `Mutex<Queue>`.
+fn short_type(name: &str) -> String {
+    let mut short = String::new();
+    let mut word = String::new();
+    let mut characters = name.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character.is_alphanumeric() || character == '_' {
+            word.push(character);
+        } else if character == ':' && characters.peek() == Some(&':') {
+            characters.next();
+            word.clear();
+        } else {
+            short += &std::mem::take(&mut word);
+            short.push(character);
+        }
+    }
+    short + &word
+}
+
+fn last_segment(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_names_lose_their_paths() {
+        for (long, short) in [
+            ("std::sync::Mutex<app::Queue>", "Mutex<Queue>"),
+            ("AtomicUsize", "AtomicUsize"),
+            ("Arc<dyn a::b::Task, (c::D, [e::F; 3])>", "Arc<dyn Task, (D, [F; 3])>"),
+            ("", ""),
+        ] {
+            assert_eq!(short_type(long), short);
+        }
+    }
+}
