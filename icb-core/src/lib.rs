@@ -13,3 +13,14 @@
 //! ```
 
 pub mod trace;
+
+#[cfg(feature = "runtime")]
+pub mod clock;
+#[cfg(feature = "runtime")]
+pub mod program;
+#[cfg(feature = "runtime")]
+pub mod dependence;
+#[cfg(feature = "runtime")]
+pub mod recording;
+#[cfg(feature = "runtime")]
+pub mod memory;

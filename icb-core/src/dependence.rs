@@ -1,0 +1,206 @@
+//! Which operations conflict: the one place that says so.
+//!
+//! The *dependence order* of an execution is program order plus the order of conflicting operations (same object,
+//! not both reads). It serves fingerprints and reductions, and is not happens-before: a relaxed access takes part
+//! in it like any other.
+
+use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+
+/// How an operation that has not been performed yet may touch its object, whatever its outcome. The footprint of
+/// a performed step can be smaller: a failed `compare_exchange` or `try_lock` only reads.
+#[must_use]
+pub fn mode(action: Action) -> Option<Mode> {
+    match action {
+        Action::Load(_)
+        | Action::CellRead
+        | Action::OnceCheck
+        | Action::OnceWait
+        | Action::Join
+        | Action::Begin
+        | Action::CountRead
+        | Action::BarrierLeave => Some(Mode::Read),
+        Action::Yield
+        | Action::SpinLoop
+        | Action::Sleep
+        | Action::Choose
+        | Action::Fence(_)
+        | Action::Nop => None,
+        _ => Some(Mode::Write),
+    }
+}
+
+/// The accesses of an operation that has not been performed yet.
+pub fn accesses(operation: Operation) -> impl Iterator<Item = Access> {
+    let first = mode(operation.action).map(|mode| Access { object: operation.object, mode });
+    let second = Some(Access { object: operation.other, mode: Mode::Write });
+    [first, second].into_iter().flatten().filter(|access| access.object.is_some())
+}
+
+/// Whether two accesses touch the same object and do not commute.
+#[must_use]
+pub fn accesses_conflict(a: Access, b: Access) -> bool {
+    a.object == b.object && a.object.is_some() && (a.mode == Mode::Write || b.mode == Mode::Write)
+}
+
+/// Whether two operations of different threads may not commute: in doubt, yes.
+#[must_use]
+pub fn conflicts(a: Operation, b: Operation) -> bool {
+    accesses(a).any(|x| accesses(b).any(|y| accesses_conflict(x, y)))
+}
+
+/// Fingerprint of the dependence order of an execution: each step is hashed with the hash of its predecessor in
+/// its thread and with the hashes of the steps it depends on, so that the hash of a thread's last step stands for
+/// its whole causal past (a Merkle hash of the happens-before graph; MSR-TR-2007-12, §3.3, hashes the same graph
+/// by tuples). Objects enter only through the steps that touched them, so their numbers do not matter.
+///
+/// Two independent 64-bit lanes: among n executions two different states collide with probability about n²/2¹²⁹.
+#[derive(Debug, Default)]
+pub struct DependenceHash {
+    threads: Vec<Lanes>,
+    objects: Vec<ObjectHash>,
+}
+
+type Lanes = [u64; 2];
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ObjectHash {
+    /// The last write.
+    write: Lanes,
+    /// Sum over the reads since; order does not matter.
+    reads: Lanes,
+}
+
+const KEYS: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0xD6E8_FEB8_6659_FD93, 0xA0761D6478BD642F];
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+#[inline]
+fn mix(a: Lanes, b: Lanes) -> Lanes {
+    [
+        fold(a[0] ^ KEYS[0], b[0].wrapping_add(KEYS[1])).wrapping_add(a[0].rotate_left(17)),
+        fold(a[1] ^ KEYS[2], b[1].wrapping_add(KEYS[3])).wrapping_add(a[1].rotate_left(29)),
+    ]
+}
+
+#[inline]
+fn add(a: Lanes, b: Lanes) -> Lanes {
+    [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])]
+}
+
+impl DependenceHash {
+    /// Forgets everything; keeps what is allocated.
+    pub fn clear(&mut self) {
+        self.threads.clear();
+        self.objects.clear();
+    }
+
+    /// A new thread, named by its parent and the index of its spawn.
+    pub fn thread(&mut self, parent: Option<usize>, spawn_index: u64) {
+        let name = match parent {
+            Some(parent) => mix(self.threads[parent], [spawn_index + 1, spawn_index + 1]),
+            None => [spawn_index + 1, spawn_index + 7],
+        };
+        self.threads.push(name);
+    }
+
+    /// A new object.
+    pub fn object(&mut self) {
+        self.objects.push(ObjectHash::default());
+    }
+
+    /// A step that touches one object.
+    #[inline]
+    pub fn step(&mut self, thread: usize, access: Access) {
+        let hash = self.depend(self.threads[thread], access);
+        self.threads[thread] = hash;
+        self.effect(hash, access);
+    }
+
+    /// A step that touches any number of objects; `tag` tells apart outcomes that nothing else does.
+    pub fn step_many(&mut self, thread: usize, accesses: &[Access], tag: u64) {
+        let mut hash = mix(self.threads[thread], [tag, tag ^ KEYS[1]]);
+        for &access in accesses {
+            hash = self.depend(hash, access);
+        }
+        self.threads[thread] = hash;
+        for &access in accesses {
+            self.effect(hash, access);
+        }
+    }
+
+    /// The thread ends: a write of its object that belongs to its last step.
+    pub fn end(&mut self, thread: usize, object: ObjectId) {
+        self.step(thread, Access { object, mode: Mode::Write });
+    }
+
+    #[inline]
+    fn depend(&self, hash: Lanes, access: Access) -> Lanes {
+        let object = &self.objects[access.object.index()];
+        match access.mode {
+            Mode::Read => mix(hash, object.write),
+            Mode::Write => mix(hash, add(object.write, [object.reads[0] ^ KEYS[2], object.reads[1] ^ KEYS[0]])),
+        }
+    }
+
+    #[inline]
+    fn effect(&mut self, hash: Lanes, access: Access) {
+        let object = &mut self.objects[access.object.index()];
+        match access.mode {
+            Mode::Read => object.reads = add(object.reads, mix(hash, [KEYS[3], KEYS[2]])),
+            Mode::Write => *object = ObjectHash { write: hash, reads: [0, 0] },
+        }
+    }
+
+    /// The fingerprint of the state reached.
+    #[must_use]
+    pub fn fingerprint(&self) -> u128 {
+        let sum = self.threads.iter().fold([0, 0], |sum, &hash| add(sum, mix(hash, [KEYS[1], KEYS[0]])));
+        (u128::from(sum[0]) << 64) | u128::from(sum[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const R: Mode = Mode::Read;
+    const W: Mode = Mode::Write;
+
+    fn fingerprint(steps: &[(usize, usize, Mode)]) -> u128 {
+        let mut hash = DependenceHash::default();
+        hash.thread(None, 0);
+        hash.thread(None, 1);
+        hash.object();
+        hash.object();
+        for &(thread, object, mode) in steps {
+            hash.step(thread, Access { object: ObjectId::new(object), mode });
+        }
+        hash.fingerprint()
+    }
+
+    #[test]
+    fn equivalent_executions_have_one_fingerprint() {
+        let a = fingerprint(&[(0, 0, W), (1, 1, W), (0, 1, R)]);
+        assert_eq!(a, fingerprint(&[(1, 1, W), (0, 0, W), (0, 1, R)]));
+        assert_ne!(a, fingerprint(&[(0, 0, W), (0, 1, R), (1, 1, W)]));
+        let reads = fingerprint(&[(0, 0, R), (1, 0, R), (0, 0, W)]);
+        assert_eq!(reads, fingerprint(&[(1, 0, R), (0, 0, R), (0, 0, W)]));
+        assert_ne!(reads, fingerprint(&[(0, 0, R), (0, 0, W), (1, 0, R)]));
+    }
+
+    #[test]
+    fn conflicts_need_one_object_and_one_write() {
+        use crate::trace::Ordering::SeqCst;
+        let load = |object| Operation::new(Action::Load(SeqCst), ObjectId::new(object));
+        let store = |object| Operation::new(Action::Store(SeqCst), ObjectId::new(object));
+        assert!(!conflicts(load(0), load(0)) && conflicts(load(0), store(0)) && !conflicts(store(1), store(0)));
+        let fence = Operation::new(Action::Fence(SeqCst), ObjectId::NONE);
+        assert!(!conflicts(fence, fence));
+        let wait = Operation::with_other(Action::Wait { timed: false }, ObjectId::new(3), ObjectId::new(4));
+        assert!(conflicts(wait, Operation::new(Action::Lock, ObjectId::new(4))));
+    }
+}

@@ -1,0 +1,236 @@
+//! Happens-before between threads: what each thread has seen of the others.
+//!
+//! Follows C11/C++20 (as Rust adopts it): a release store heads a release sequence that read-modify-writes of any
+//! ordering continue and any other store ends; an acquire load that reads from the sequence joins its clock;
+//! fences work through relaxed accesses; a relaxed access by itself orders nothing. SeqCst accesses are acquire
+//! and release; their total order is the order of execution. Not modelled: values other than the latest one
+//! (weak memory), consume.
+
+use crate::clock::VectorClock;
+use crate::trace::Ordering;
+
+/// What one thread has seen.
+#[derive(Debug, Default)]
+pub struct ThreadClock {
+    /// Its clock. Its own entry advances at each release, so that what comes after a release is told apart from
+    /// what comes before it.
+    pub clock: VectorClock,
+    /// What its relaxed reads have met; an acquire fence joins it.
+    unfenced: VectorClock,
+    has_unfenced: bool,
+    /// Its clock at the last release fence; relaxed stores publish it.
+    fence: VectorClock,
+    has_fence: bool,
+}
+
+impl ThreadClock {
+    /// A thread that begins with what `parent` has seen.
+    pub fn begin(&mut self, thread: usize, parent: Option<&VectorClock>) {
+        self.clock.clear();
+        if let Some(parent) = parent {
+            self.clock.join(parent);
+        }
+        self.clock.tick(thread);
+        self.has_unfenced = false;
+        self.has_fence = false;
+    }
+
+    /// Publishes into `target`, replacing what it held, and advances.
+    #[inline]
+    pub fn release_into(&mut self, thread: usize, target: &mut VectorClock) {
+        target.clone_from(&self.clock);
+        self.clock.tick(thread);
+    }
+
+    /// Publishes into `target`, in addition to what it holds, and advances.
+    #[inline]
+    pub fn release_join(&mut self, thread: usize, target: &mut VectorClock) {
+        target.join(&self.clock);
+        self.clock.tick(thread);
+    }
+
+    /// Joins what was published.
+    #[inline]
+    pub fn acquire(&mut self, source: &VectorClock) {
+        self.clock.join(source);
+    }
+
+    /// An atomic load.
+    #[inline]
+    pub fn load(&mut self, sync: &AtomicClock, order: Ordering) {
+        if !sync.published {
+            return;
+        }
+        if order.acquires() {
+            self.clock.join(&sync.clock);
+        } else {
+            self.meet(&sync.clock);
+        }
+    }
+
+    #[cold]
+    fn meet(&mut self, clock: &VectorClock) {
+        if !self.has_unfenced {
+            self.unfenced.clear();
+            self.has_unfenced = true;
+        }
+        self.unfenced.join(clock);
+    }
+
+    /// An atomic store: begins a new release sequence or ends the old one.
+    #[inline]
+    pub fn store(&mut self, thread: usize, sync: &mut AtomicClock, order: Ordering) {
+        if order.releases() {
+            self.release_into(thread, &mut sync.clock);
+            sync.published = true;
+        } else if self.has_fence {
+            sync.clock.clone_from(&self.fence);
+            sync.published = true;
+        } else {
+            sync.published = false;
+        }
+    }
+
+    /// The write half of a read-modify-write: continues the release sequence.
+    #[inline]
+    pub fn continue_sequence(&mut self, thread: usize, sync: &mut AtomicClock, order: Ordering) {
+        if order.releases() || self.has_fence {
+            if !sync.published {
+                sync.clock.clear();
+                sync.published = true;
+            }
+            if order.releases() {
+                self.release_join(thread, &mut sync.clock);
+            } else {
+                sync.clock.join(&self.fence);
+            }
+        }
+    }
+
+    /// A fence.
+    pub fn fence(&mut self, thread: usize, order: Ordering) {
+        if order.acquires() && self.has_unfenced {
+            self.clock.join(&self.unfenced);
+        }
+        if order.releases() {
+            self.fence.clone_from(&self.clock);
+            self.has_fence = true;
+            self.clock.tick(thread);
+        }
+    }
+}
+
+/// What an atomic variable's current value was released with.
+#[derive(Debug, Default)]
+pub struct AtomicClock {
+    clock: VectorClock,
+    published: bool,
+}
+
+impl AtomicClock {
+    /// A variable that nobody has written.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.published = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+    /// Runs steps of three threads on two variables and says whether thread 0's beginning is seen by thread 2.
+    struct World {
+        threads: [ThreadClock; 3],
+        variables: [AtomicClock; 2],
+    }
+
+    impl World {
+        fn new() -> Self {
+            let mut world =
+                World { threads: Default::default(), variables: [AtomicClock::default(), AtomicClock::default()] };
+            for (index, thread) in world.threads.iter_mut().enumerate() {
+                thread.begin(index, None);
+            }
+            world
+        }
+        fn store(&mut self, t: usize, v: usize, order: Ordering) {
+            self.threads[t].store(t, &mut self.variables[v], order);
+        }
+        fn load(&mut self, t: usize, v: usize, order: Ordering) {
+            self.threads[t].load(&self.variables[v], order);
+        }
+        fn rmw(&mut self, t: usize, v: usize, order: Ordering) {
+            self.threads[t].load(&self.variables[v], order);
+            self.threads[t].continue_sequence(t, &mut self.variables[v], order);
+        }
+        fn sees(&self, t: usize, of: usize) -> bool {
+            self.threads[t].clock.get(of) >= 1
+        }
+    }
+
+    #[test]
+    fn message_passing_needs_release_and_acquire() {
+        for (store, load, ordered) in [
+            (Release, Acquire, true),
+            (SeqCst, SeqCst, true),
+            (Release, Relaxed, false),
+            (Relaxed, Acquire, false),
+            (Relaxed, Relaxed, false),
+        ] {
+            let mut world = World::new();
+            world.store(0, 0, store);
+            world.load(2, 0, load);
+            assert_eq!(world.sees(2, 0), ordered, "{store:?} {load:?}");
+        }
+    }
+
+    #[test]
+    fn release_sequences_go_on_through_read_modify_writes_only() {
+        let mut world = World::new();
+        world.store(0, 0, Release);
+        world.rmw(1, 0, Relaxed);
+        world.load(2, 0, Acquire);
+        assert!(world.sees(2, 0) && !world.sees(2, 1));
+
+        let mut world = World::new();
+        world.store(0, 0, Release);
+        world.store(1, 0, Relaxed);
+        world.load(2, 0, Acquire);
+        assert!(!world.sees(2, 0));
+
+        let mut world = World::new();
+        world.store(0, 0, Release);
+        world.rmw(1, 0, AcqRel);
+        world.load(2, 0, Acquire);
+        assert!(world.sees(2, 0) && world.sees(2, 1));
+    }
+
+    #[test]
+    fn fences_work_through_relaxed_accesses() {
+        let mut world = World::new();
+        world.threads[0].fence(0, Release);
+        world.store(0, 0, Relaxed);
+        world.load(2, 0, Relaxed);
+        assert!(!world.sees(2, 0));
+        world.threads[2].fence(2, Acquire);
+        assert!(world.sees(2, 0));
+
+        let mut world = World::new();
+        world.store(0, 0, Relaxed);
+        world.threads[0].fence(0, Release);
+        world.load(2, 0, Relaxed);
+        world.threads[2].fence(2, SeqCst);
+        assert!(!world.sees(2, 0), "the fence comes after the store");
+    }
+
+    #[test]
+    fn what_follows_a_release_is_not_published_by_it() {
+        let mut world = World::new();
+        world.store(0, 0, Release);
+        let after = world.threads[0].clock.epoch(0);
+        world.load(2, 0, Acquire);
+        assert!(!after.happens_before(&world.threads[2].clock));
+    }
+}

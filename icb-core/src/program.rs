@@ -1,0 +1,376 @@
+//! The seam: what can be run once under a chooser, what a chooser is shown, and what an observer sees.
+//! This file holds the only definition of a preemption: [`SchedulingPoint::cost`].
+
+use crate::trace::{Access, Failure, Frame, ObjectInfo, Operation, ThreadId, ThreadInfo};
+use std::panic::Location;
+
+/// A set of threads. Up to 64 threads it is one word.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ThreadSet {
+    low: u64,
+    high: Vec<u64>,
+}
+
+impl ThreadSet {
+    /// The empty set.
+    #[must_use]
+    pub const fn new() -> Self {
+        ThreadSet { low: 0, high: Vec::new() }
+    }
+
+    /// Whether the thread is in the set.
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, thread: usize) -> bool {
+        if thread < 64 {
+            self.low & (1 << thread) != 0
+        } else {
+            self.high.get(thread / 64 - 1).is_some_and(|word| word & (1 << (thread % 64)) != 0)
+        }
+    }
+
+    /// Adds a thread.
+    #[inline]
+    pub fn insert(&mut self, thread: usize) {
+        if thread < 64 {
+            self.low |= 1 << thread;
+        } else {
+            self.insert_high(thread);
+        }
+    }
+
+    #[cold]
+    fn insert_high(&mut self, thread: usize) {
+        let word = thread / 64 - 1;
+        if self.high.len() <= word {
+            self.high.resize(word + 1, 0);
+        }
+        self.high[word] |= 1 << (thread % 64);
+    }
+
+    /// Takes a thread out.
+    #[inline]
+    pub fn remove(&mut self, thread: usize) {
+        if thread < 64 {
+            self.low &= !(1 << thread);
+        } else if let Some(word) = self.high.get_mut(thread / 64 - 1) {
+            *word &= !(1 << (thread % 64));
+            while self.high.last() == Some(&0) {
+                self.high.pop();
+            }
+        }
+    }
+
+    /// Empties the set.
+    pub fn clear(&mut self) {
+        self.low = 0;
+        self.high.clear();
+    }
+
+    /// Whether there is nobody in it.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.low == 0 && self.high.is_empty()
+    }
+
+    /// Number of threads.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        (self.low.count_ones() + self.high.iter().map(|word| word.count_ones()).sum::<u32>()) as usize
+    }
+
+    /// Whether exactly this thread is in the set.
+    #[must_use]
+    #[inline]
+    pub fn is_only(&self, thread: usize) -> bool {
+        if thread < 64 { self.low == 1 << thread && self.high.is_empty() } else { self.len() == 1 && self.contains(thread) }
+    }
+
+    /// The threads, lowest first.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let words = std::iter::once(self.low).chain(self.high.iter().copied());
+        words.enumerate().flat_map(|(index, mut word)| {
+            std::iter::from_fn(move || {
+                if word == 0 {
+                    return None;
+                }
+                let bit = word.trailing_zeros() as usize;
+                word &= word - 1;
+                Some(index * 64 + bit)
+            })
+        })
+    }
+
+    /// The lowest thread.
+    #[must_use]
+    #[inline]
+    pub fn first(&self) -> Option<usize> {
+        if self.low != 0 { Some(self.low.trailing_zeros() as usize) } else { self.iter().next() }
+    }
+
+    /// The first word of the set, a cheap digest of it.
+    #[must_use]
+    #[inline]
+    pub fn digest(&self) -> u64 {
+        self.high.iter().fold(self.low, |digest, word| digest.rotate_left(7) ^ word)
+    }
+}
+
+impl FromIterator<usize> for ThreadSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(threads: I) -> Self {
+        let mut set = ThreadSet::new();
+        for thread in threads {
+            set.insert(thread);
+        }
+        set
+    }
+}
+
+/// At which operations the scheduler may switch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Granularity {
+    /// Before every synchronization operation; data accesses are checked for races instead
+    /// (PLDI 2007, §3.1, Theorems 2 and 3).
+    #[default]
+    SyncOnly,
+    /// Before data accesses as well.
+    EveryAccess,
+}
+
+/// A place where a thread must be chosen: immediately before an operation takes effect.
+#[derive(Debug)]
+pub struct SchedulingPoint<'a> {
+    /// Number of the step that is to be taken.
+    pub step: u64,
+    /// Who took the step before; `None` at the start.
+    pub previous: Option<ThreadId>,
+    /// That step was a yield: leaving its thread is free.
+    pub yielded: bool,
+    /// Threads whose pending operation can take effect.
+    pub enabled: &'a ThreadSet,
+    /// Threads that could go on before their time, at a cost of 1: a timed wait expires, a wait wakes spuriously.
+    pub early: &'a ThreadSet,
+    /// The pending operation of every thread that has not ended, by thread number.
+    pub pending: &'a [Operation],
+    /// Identifies the place in the program (source locations of pending operations); equal in equal executions.
+    pub place: u64,
+}
+
+impl SchedulingPoint<'_> {
+    /// What it costs against the bound to let this thread take the next step.
+    ///
+    /// A *preemption* costs 1: the step before was taken by another thread that is still enabled and did not
+    /// yield. Going on early costs 1.
+    #[must_use]
+    #[inline]
+    pub fn cost(&self, thread: ThreadId) -> u32 {
+        u32::from(self.is_preemption(thread)) + u32::from(self.is_early(thread))
+    }
+
+    /// Whether letting this thread take the next step preempts the one before.
+    #[must_use]
+    #[inline]
+    pub fn is_preemption(&self, thread: ThreadId) -> bool {
+        match self.previous {
+            Some(previous) => previous != thread && !self.yielded && self.enabled.contains(previous.index()),
+            None => false,
+        }
+    }
+
+    /// Whether this thread would go on early.
+    #[must_use]
+    #[inline]
+    pub fn is_early(&self, thread: ThreadId) -> bool {
+        !self.early.is_empty() && self.early.contains(thread.index()) && !self.enabled.contains(thread.index())
+    }
+
+    /// The choice that costs nothing and keeps the execution moving: the thread that ran before if it can go on
+    /// and has not yielded; after a yield the next thread in turn; else the lowest enabled one.
+    #[must_use]
+    #[inline]
+    pub fn default_choice(&self) -> ThreadId {
+        if let Some(previous) = self.previous {
+            let previous = previous.index();
+            if self.yielded {
+                if let Some(next) = self.enabled.iter().find(|&t| t > previous) {
+                    return ThreadId::new(next);
+                }
+            } else if self.enabled.contains(previous) {
+                return ThreadId::new(previous);
+            }
+        }
+        ThreadId::new(self.enabled.first().unwrap_or(0))
+    }
+}
+
+/// A place where one of several outcomes of a step must be chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct BranchPoint {
+    /// Who takes the step.
+    pub thread: ThreadId,
+    /// Which step.
+    pub operation: Operation,
+    /// Number of outcomes; outcome 0 is the default.
+    pub count: u32,
+    /// Whether every outcome but the default costs 1 (a spurious failure); else they are free.
+    pub costly: bool,
+}
+
+impl BranchPoint {
+    /// What the outcome costs against the bound.
+    #[must_use]
+    pub const fn cost(&self, index: u32) -> u32 {
+        (self.costly && index != 0) as u32
+    }
+}
+
+/// Chooses. Given the same choices, a program must do the same.
+pub trait Chooser {
+    /// Who takes the next step: a member of `point.enabled` or `point.early`. `None` gives the execution up.
+    fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId>;
+
+    /// Which outcome the step has, below `point.count`.
+    fn choose_branch(&mut self, point: &BranchPoint) -> u32;
+
+    /// Whether it is asked even where only one thread can go on.
+    fn wants_every_point(&self) -> bool {
+        false
+    }
+
+    /// Something is wrong with the choices asked for so far: the program does not do what it did before.
+    fn divergence(&self) -> Option<String> {
+        None
+    }
+}
+
+/// How an execution ended.
+#[derive(Debug)]
+pub enum End {
+    /// All threads ended.
+    Passed,
+    /// The program under test failed.
+    Failed(Box<Failure>),
+    /// The chooser gave it up.
+    GivenUp,
+}
+
+/// What one run of a program led to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// Steps taken.
+    pub step_count: u64,
+    /// Threads created.
+    pub thread_count: u32,
+    /// Fingerprint of the terminal happens-before state (dependence order).
+    pub fingerprint: u128,
+    /// A racing variable was promoted to a synchronization variable: the search has to begin anew.
+    pub promoted: bool,
+}
+
+/// A step that has just been taken.
+#[derive(Debug)]
+pub struct StepEvent<'a> {
+    /// Its number, counted from 0.
+    pub index: u64,
+    /// Who took it.
+    pub thread: ThreadId,
+    /// What was done.
+    pub operation: Operation,
+    /// What was touched (dependence order).
+    pub accesses: &'a [Access],
+    /// It went on early at a cost.
+    pub early: bool,
+    /// It preempted the thread before.
+    pub preemption: bool,
+    /// Bits read.
+    pub read: Option<u64>,
+    /// Bits written.
+    pub written: Option<u64>,
+    /// Outcome in words, where the action does not say it.
+    pub note: Option<&'static str>,
+    /// Where in the program; absent for abstract programs.
+    pub location: Option<&'static Location<'static>>,
+    /// Branches taken inside the step.
+    pub branches: &'a [u32],
+}
+
+/// Watches steps. Optional work is an observer that is absent when not asked for.
+pub trait Observer {
+    /// A step has been taken.
+    fn step(&mut self, step: &StepEvent<'_>);
+
+    /// A thread has been created.
+    fn thread(&mut self, _info: ThreadInfo) {}
+
+    /// An object has been used for the first time.
+    fn object(&mut self, _info: ObjectInfo) {}
+
+    /// Whether [`backtrace`](Self::backtrace) is wanted.
+    fn wants_backtraces(&self) -> bool {
+        false
+    }
+
+    /// The thread is about to be preempted here.
+    fn backtrace(&mut self, _thread: ThreadId, _frames: Vec<Frame>) {}
+}
+
+/// Can be run once under a chooser. Coroutine programs and explicit-state models are both programs.
+pub trait Program {
+    /// Runs one execution from the start.
+    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thread_sets_hold_any_number() {
+        let members = [0, 5, 63, 64, 70, 200];
+        let mut set: ThreadSet = members.into_iter().collect();
+        assert_eq!(set.iter().collect::<Vec<_>>(), members);
+        assert_eq!(set.len(), 6);
+        for member in members {
+            assert!(set.contains(member));
+            set.remove(member);
+            assert!(!set.contains(member));
+        }
+        assert!(set.is_empty() && set == ThreadSet::new());
+        set.insert(100);
+        assert!(set.is_only(100) && !set.is_only(5) && set.first() == Some(100));
+    }
+
+    #[test]
+    fn cost_is_a_preemption_only_when_the_previous_thread_could_go_on() {
+        let both: ThreadSet = [0, 1].into_iter().collect();
+        let one: ThreadSet = [1].into_iter().collect();
+        let early: ThreadSet = [2].into_iter().collect();
+        let point = |enabled, yielded| SchedulingPoint {
+            step: 3,
+            previous: Some(ThreadId::MAIN),
+            yielded,
+            enabled,
+            early: &early,
+            pending: &[],
+            place: 0,
+        };
+        let t = ThreadId::new;
+        for (enabled, yielded, thread, cost) in [
+            (&both, false, 0, 0),
+            (&both, false, 1, 1),
+            (&both, true, 1, 0),
+            (&one, false, 1, 0),
+            (&both, false, 2, 2),
+            (&one, false, 2, 1),
+        ] {
+            assert_eq!(point(enabled, yielded).cost(t(thread)), cost);
+        }
+        assert_eq!(point(&both, false).default_choice(), t(0));
+        assert_eq!(point(&both, true).default_choice(), t(1));
+        assert_eq!(point(&one, false).default_choice(), t(1));
+    }
+}
