@@ -1,1 +1,6 @@
-//! x
+//! What the tests of the workspace share: programs, reference semantics and expected numbers.
+//!
+//! Nothing here is part of the product. [`abstract_program`] is an independent statement of what the
+//! tester must find, so that tests can compare the two.
+
+pub mod abstract_program;

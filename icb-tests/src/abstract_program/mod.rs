@@ -1,0 +1,18 @@
+//! A small language of multithreaded programs, its semantics, and brute-force answers to every question that
+//! the tester answers cleverly: how many executions, which outcomes, which happens-before states, which races.
+//!
+//! This is the independent side of every differential test. It must not use `icb-core`; it prefers the
+//! obvious to the fast.
+
+pub mod brute_force;
+pub mod dependence;
+mod effects;
+pub mod execution;
+pub mod interpreter;
+pub mod language;
+pub mod oracle_programs;
+pub mod oracles;
+pub mod races;
+pub mod shorthand;
+pub mod state;
+pub mod state_graph;
