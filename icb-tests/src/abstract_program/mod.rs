@@ -13,6 +13,7 @@ pub mod language;
 pub mod oracle_programs;
 pub mod oracles;
 pub mod races;
+pub mod random;
 pub mod shorthand;
 pub mod state;
 pub mod state_graph;
