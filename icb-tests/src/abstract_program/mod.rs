@@ -2,7 +2,8 @@
 //! the tester answers cleverly: how many executions, which outcomes, which happens-before states, which races.
 //!
 //! This is the independent side of every differential test. It must not use `icb-core`; it prefers the
-//! obvious to the fast.
+//! obvious to the fast. Only `real` (with `--cfg icb`) knows `icb-std`: there the same programs run on real
+//! threads and objects, under the tester.
 
 pub mod brute_force;
 pub mod dependence;
@@ -14,6 +15,9 @@ pub mod oracle_programs;
 pub mod oracles;
 pub mod races;
 pub mod random;
+#[cfg(icb)]
+pub mod real;
+pub mod real;
 pub mod shorthand;
 pub mod state;
 pub mod state_graph;
