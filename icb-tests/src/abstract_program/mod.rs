@@ -17,7 +17,6 @@ pub mod races;
 pub mod random;
 #[cfg(icb)]
 pub mod real;
-pub mod real;
 pub mod shorthand;
 pub mod state;
 pub mod state_graph;
