@@ -53,6 +53,7 @@ fn notify_one_wakes_any_waiter_for_free() {
     program.notify = NotifyOrder::Any;
     let any = all(&program, SyncOnly);
     assert_eq!(any.execution_count(0), 10);
+    assert_eq!(any.terminals(0).len(), 10, "no two of these executions are equivalent");
     let blocked = |blocked: &[usize]| Outcome::Deadlock { blocked: blocked.to_vec() };
     assert_eq!(any.outcomes(0), [blocked(&[0]), blocked(&[1]), blocked(&[0, 1])].into());
 }
