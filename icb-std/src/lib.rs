@@ -1,1 +1,63 @@
-//! x
+//! `std`, item by item, whose synchronization runs under a scheduler that explores every interleaving.
+//!
+//! Without `--cfg icb` (and without the feature `always`) this crate *is* `std`: `pub use ::std::*`, plus
+//! [`model`] and an [`UnsafeCell`](cell::UnsafeCell) that has `with` and `with_mut`. With it, these modules are
+//! replaced, with `std`'s names, signatures, trait implementations, `const` constructors, poisoning and panics:
+//! `sync` (with `atomic` and `mpsc`), `thread` and `thread_local!`, `cell`, `hint`, `time`, `task`, `prelude`.
+//! Outside an execution the replaced types do what `std`'s do, on real threads.
+//!
+//! ```text
+//! #[cfg(icb)] #[macro_use] extern crate icb_std as std;    // at the root of a crate, or
+//! use icb_std::sync::{Arc, Mutex};                         // item by item
+//! ```
+//!
+//! The mirrored `Arc` coerces (`Arc<dyn Trait>`, `Arc<[T]>`, `self: Arc<Self>`, `impl Wake`) if this crate is
+//! compiled with `RUSTC_BOOTSTRAP=icb_std` in the environment, which `cargo icb` sets: the build script then sets
+//! `icb_coerce` and the crate uses the unstable features `coerce_unsized`, `unsize`, `dispatch_from_dyn`,
+//! `legacy_receiver_trait`, `pin_coerce_unsized_trait` and `dropck_eyepatch`. Without it everything else works.
+//!
+//! What each module models, and what it does not, stands at the top of its documentation.
+
+#![cfg_attr(
+    all(icb, icb_coerce),
+    feature(
+        coerce_unsized,
+        unsize,
+        dispatch_from_dyn,
+        legacy_receiver_trait,
+        pin_coerce_unsized_trait,
+        dropck_eyepatch
+    )
+)]
+
+pub use ::std::*;
+
+pub mod cell;
+pub mod model;
+pub use model::model;
+
+#[cfg(icb)]
+pub mod hint;
+#[cfg(icb)]
+mod image;
+#[cfg(icb)]
+pub mod prelude;
+#[cfg(icb)]
+mod rt;
+#[cfg(icb)]
+pub mod sync;
+#[cfg(icb)]
+pub mod task;
+#[cfg(icb)]
+#[macro_use]
+pub mod thread;
+#[cfg(icb)]
+pub mod time;
+
+/// What the macros of this crate expand to; not part of the public interface.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(icb)]
+    pub use crate::thread::local::{Key, LocalKey};
+    pub use ::std;
+}

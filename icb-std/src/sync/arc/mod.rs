@@ -1,0 +1,320 @@
+//! `std::sync::Arc` and `Weak`: one field each, `std`'s own. Modelled: the counts, as one object for each allocation:
+//! clone and downgrade (count up), drop (count down), the methods that read a count, and those whose result
+//! depends on one (`upgrade`, `try_unwrap`, `into_inner`, `make_mut`). Not modelled: what is unstable in `std`
+//! (allocators, `UniqueArc`).
+
+mod convert;
+mod traits;
+mod weak;
+
+pub use weak::Weak;
+
+use crate::rt::{self, Action};
+use ::std::any::{Any, type_name};
+use ::std::mem::{ManuallyDrop, MaybeUninit};
+use ::std::pin::Pin;
+use ::std::ptr;
+
+/// Mirrors `std::sync::Arc`, with the same layout.
+#[repr(transparent)]
+pub struct Arc<T: ?Sized> {
+    inner: ::std::sync::Arc<T>,
+}
+
+/// One operation on the counts of the allocation whose data are at `data`.
+///
+/// The counts are named by the last word before the data: it belongs to `std`'s header, so it is part of the same
+/// allocation, and of no object that the data hold (whose first field has the very address of the data).
+#[inline]
+#[track_caller]
+fn count<T: ?Sized>(data: *const T, action: Action) -> bool {
+    let header = data.cast::<()>().wrapping_byte_sub(size_of::<usize>());
+    rt::count(header, type_name::<Arc<T>>(), action)
+}
+
+impl<T: ?Sized> Arc<T> {
+    #[inline]
+    const fn wrap(inner: ::std::sync::Arc<T>) -> Arc<T> {
+        Arc { inner }
+    }
+
+    /// `std`'s pointer; the counts stay as they are.
+    #[inline]
+    fn unwrap(this: Self) -> ::std::sync::Arc<T> {
+        let this = ManuallyDrop::new(this);
+        // SAFETY: `this` is not dropped, so the pointer is moved out exactly once.
+        unsafe { ptr::read(&this.inner) }
+    }
+
+    /// One operation on this pointer's counts.
+    #[inline]
+    #[track_caller]
+    fn count(&self, action: Action) {
+        count(::std::sync::Arc::as_ptr(&self.inner), action);
+    }
+}
+
+impl<T> Arc<T> {
+    /// Mirrors `std::sync::Arc::new`.
+    #[inline]
+    pub fn new(data: T) -> Arc<T> {
+        Arc::wrap(::std::sync::Arc::new(data))
+    }
+
+    /// Mirrors `std::sync::Arc::new_cyclic`.
+    #[inline]
+    pub fn new_cyclic<F>(data_fn: F) -> Arc<T>
+    where
+        F: FnOnce(&Weak<T>) -> T,
+    {
+        Arc::wrap(::std::sync::Arc::new_cyclic(|weak| data_fn(Weak::wrap_ref(weak))))
+    }
+
+    /// Mirrors `std::sync::Arc::new_uninit`.
+    #[inline]
+    #[must_use]
+    pub fn new_uninit() -> Arc<MaybeUninit<T>> {
+        Arc::wrap(::std::sync::Arc::new_uninit())
+    }
+
+    /// Mirrors `std::sync::Arc::new_zeroed`.
+    #[inline]
+    #[must_use]
+    pub fn new_zeroed() -> Arc<MaybeUninit<T>> {
+        Arc::wrap(::std::sync::Arc::new_zeroed())
+    }
+
+    /// Mirrors `std::sync::Arc::pin`.
+    #[must_use]
+    pub fn pin(data: T) -> Pin<Arc<T>> {
+        // SAFETY: the value behind an `Arc` does not move, and nothing gives `&mut T` to it but `get_mut`, which
+        // cannot be called through the pin.
+        unsafe { Pin::new_unchecked(Arc::new(data)) }
+    }
+
+    /// Mirrors `std::sync::Arc::try_unwrap`.
+    #[inline]
+    #[track_caller]
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        this.count(Action::CountUpdate);
+        ::std::sync::Arc::try_unwrap(Arc::unwrap(this)).map_err(Arc::wrap)
+    }
+
+    /// Mirrors `std::sync::Arc::into_inner`.
+    #[inline]
+    #[track_caller]
+    pub fn into_inner(this: Self) -> Option<T> {
+        this.count(Action::CountUpdate);
+        ::std::sync::Arc::into_inner(Arc::unwrap(this))
+    }
+
+    /// Mirrors `std::sync::Arc::unwrap_or_clone`.
+    #[inline]
+    #[track_caller]
+    pub fn unwrap_or_clone(this: Self) -> T
+    where
+        T: Clone,
+    {
+        match Arc::try_unwrap(this) {
+            Ok(data) => data,
+            Err(this) => (*this).clone(),
+        }
+    }
+}
+
+impl<T> Arc<[T]> {
+    /// Mirrors `std::sync::Arc::new_uninit_slice`.
+    #[inline]
+    #[must_use]
+    pub fn new_uninit_slice(len: usize) -> Arc<[MaybeUninit<T>]> {
+        Arc::wrap(::std::sync::Arc::new_uninit_slice(len))
+    }
+
+    /// Mirrors `std::sync::Arc::new_zeroed_slice`.
+    #[inline]
+    #[must_use]
+    pub fn new_zeroed_slice(len: usize) -> Arc<[MaybeUninit<T>]> {
+        Arc::wrap(::std::sync::Arc::new_zeroed_slice(len))
+    }
+}
+
+impl<T> Arc<MaybeUninit<T>> {
+    /// Mirrors `std::sync::Arc::assume_init`.
+    ///
+    /// # Safety
+    /// As in `std`: the value is initialised.
+    #[must_use = "`self` will be dropped if the result is not used"]
+    #[inline]
+    pub unsafe fn assume_init(self) -> Arc<T> {
+        // SAFETY: the caller's promise.
+        Arc::wrap(unsafe { Arc::unwrap(self).assume_init() })
+    }
+}
+
+impl<T> Arc<[MaybeUninit<T>]> {
+    /// Mirrors `std::sync::Arc::assume_init`.
+    ///
+    /// # Safety
+    /// As in `std`: the values are initialised.
+    #[must_use = "`self` will be dropped if the result is not used"]
+    #[inline]
+    pub unsafe fn assume_init(self) -> Arc<[T]> {
+        // SAFETY: the caller's promise.
+        Arc::wrap(unsafe { Arc::unwrap(self).assume_init() })
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// Mirrors `std::sync::Arc::from_raw`.
+    ///
+    /// # Safety
+    /// As in `std`: the pointer came from `into_raw`, and its count is owned.
+    #[inline]
+    pub unsafe fn from_raw(ptr: *const T) -> Self {
+        // SAFETY: the caller's promise.
+        Arc::wrap(unsafe { ::std::sync::Arc::from_raw(ptr) })
+    }
+
+    /// Mirrors `std::sync::Arc::into_raw`.
+    #[must_use = "losing the pointer will leak memory"]
+    pub fn into_raw(this: Self) -> *const T {
+        ::std::sync::Arc::into_raw(Arc::unwrap(this))
+    }
+
+    /// Mirrors `std::sync::Arc::increment_strong_count`.
+    ///
+    /// # Safety
+    /// As in `std`: the pointer came from `into_raw`, and the strong count is at least one throughout.
+    #[inline]
+    #[track_caller]
+    pub unsafe fn increment_strong_count(ptr: *const T) {
+        count(ptr, Action::CountUp);
+        // SAFETY: the caller's promise.
+        unsafe { ::std::sync::Arc::increment_strong_count(ptr) };
+    }
+
+    /// Mirrors `std::sync::Arc::decrement_strong_count`.
+    ///
+    /// # Safety
+    /// As in `std`: the pointer came from `into_raw`, and one count of it is given up.
+    #[inline]
+    #[track_caller]
+    pub unsafe fn decrement_strong_count(ptr: *const T) {
+        count(ptr, Action::CountDown);
+        // SAFETY: the caller's promise.
+        unsafe { ::std::sync::Arc::decrement_strong_count(ptr) };
+    }
+
+    /// Mirrors `std::sync::Arc::as_ptr`.
+    #[must_use]
+    pub fn as_ptr(this: &Self) -> *const T {
+        ::std::sync::Arc::as_ptr(&this.inner)
+    }
+
+    /// Mirrors `std::sync::Arc::downgrade`.
+    #[must_use = "this returns a new `Weak` pointer, without modifying the original `Arc`"]
+    #[track_caller]
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        this.count(Action::CountUp);
+        Weak::wrap(::std::sync::Arc::downgrade(&this.inner))
+    }
+
+    /// Mirrors `std::sync::Arc::weak_count`.
+    #[inline]
+    #[must_use]
+    #[track_caller]
+    pub fn weak_count(this: &Self) -> usize {
+        this.count(Action::CountRead);
+        ::std::sync::Arc::weak_count(&this.inner)
+    }
+
+    /// Mirrors `std::sync::Arc::strong_count`.
+    #[inline]
+    #[must_use]
+    #[track_caller]
+    pub fn strong_count(this: &Self) -> usize {
+        this.count(Action::CountRead);
+        ::std::sync::Arc::strong_count(&this.inner)
+    }
+
+    /// Mirrors `std::sync::Arc::ptr_eq`.
+    #[inline]
+    #[must_use]
+    pub fn ptr_eq(this: &Self, other: &Self) -> bool {
+        ::std::sync::Arc::ptr_eq(&this.inner, &other.inner)
+    }
+
+    /// Mirrors `std::sync::Arc::get_mut`.
+    #[inline]
+    #[track_caller]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        this.count(Action::CountRead);
+        ::std::sync::Arc::get_mut(&mut this.inner)
+    }
+}
+
+/// `make_mut` for each kind of type that can be cloned behind a pointer (`std` has one, bounded by an unstable trait).
+macro_rules! make_mut {
+    ($([$($parameters:tt)*] $data:ty;)*) => { $(
+        impl<$($parameters)*> Arc<$data> {
+            /// Mirrors `std::sync::Arc::make_mut`.
+            #[inline]
+            #[track_caller]
+            pub fn make_mut(this: &mut Self) -> &mut $data {
+                this.count(Action::CountUpdate);
+                ::std::sync::Arc::make_mut(&mut this.inner)
+            }
+        }
+    )* };
+}
+
+make_mut! {
+    [T: Clone] T;
+    [T: Clone] [T];
+    [] str;
+    [] ::std::ffi::CStr;
+    [] ::std::ffi::OsStr;
+    [] ::std::path::Path;
+}
+
+impl Arc<dyn Any + Send + Sync> {
+    /// Mirrors `std::sync::Arc::downcast`.
+    #[inline]
+    pub fn downcast<T>(self) -> Result<Arc<T>, Self>
+    where
+        T: Any + Send + Sync,
+    {
+        match Arc::unwrap(self).downcast() {
+            Ok(inner) => Ok(Arc::wrap(inner)),
+            Err(inner) => Err(Arc::wrap(inner)),
+        }
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    #[inline]
+    #[track_caller]
+    fn clone(&self) -> Arc<T> {
+        self.count(Action::CountUp);
+        Arc::wrap(self.inner.clone())
+    }
+}
+
+#[cfg(not(icb_coerce))]
+impl<T: ?Sized> Drop for Arc<T> {
+    #[inline]
+    #[track_caller]
+    fn drop(&mut self) {
+        self.count(Action::CountDown);
+    }
+}
+
+#[cfg(icb_coerce)]
+// SAFETY: the counts are touched, the value is not; the field drops it as `std` does.
+unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
+    #[inline]
+    #[track_caller]
+    fn drop(&mut self) {
+        self.count(Action::CountDown);
+    }
+}

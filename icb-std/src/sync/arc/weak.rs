@@ -1,0 +1,140 @@
+//! `std::sync::Weak`.
+
+use super::{Arc, count};
+use crate::rt::Action;
+use ::std::fmt;
+use ::std::mem::ManuallyDrop;
+use ::std::ptr;
+
+/// Mirrors `std::sync::Weak`, with the same layout.
+#[repr(transparent)]
+pub struct Weak<T: ?Sized> {
+    inner: ::std::sync::Weak<T>,
+}
+
+impl<T> Weak<T> {
+    /// Mirrors `std::sync::Weak::new`.
+    #[inline]
+    #[must_use]
+    pub const fn new() -> Weak<T> {
+        Weak { inner: ::std::sync::Weak::new() }
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    #[inline]
+    pub(super) const fn wrap(inner: ::std::sync::Weak<T>) -> Weak<T> {
+        Weak { inner }
+    }
+
+    #[inline]
+    pub(super) fn wrap_ref(inner: &::std::sync::Weak<T>) -> &Weak<T> {
+        // SAFETY: `Weak` is transparent over its only field.
+        unsafe { &*(&raw const *inner as *const Weak<T>) }
+    }
+
+    /// One operation on this pointer's counts, if it points to an allocation.
+    #[inline]
+    #[track_caller]
+    fn count(&self, action: Action) {
+        let data = self.inner.as_ptr();
+        // A pointer made by `Weak::new` has the address of no allocation.
+        if data.addr() != usize::MAX {
+            count(data, action);
+        }
+    }
+
+    /// Mirrors `std::sync::Weak::from_raw`.
+    ///
+    /// # Safety
+    /// As in `std`: the pointer came from `into_raw`, and its weak count is owned.
+    #[inline]
+    pub unsafe fn from_raw(ptr: *const T) -> Self {
+        // SAFETY: the caller's promise.
+        Weak::wrap(unsafe { ::std::sync::Weak::from_raw(ptr) })
+    }
+
+    /// Mirrors `std::sync::Weak::into_raw`.
+    #[must_use = "losing the pointer will leak memory"]
+    pub fn into_raw(self) -> *const T {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so the pointer is moved out exactly once.
+        let inner = unsafe { ptr::read(&this.inner) };
+        inner.into_raw()
+    }
+
+    /// Mirrors `std::sync::Weak::as_ptr`.
+    #[must_use]
+    pub fn as_ptr(&self) -> *const T {
+        self.inner.as_ptr()
+    }
+
+    /// Mirrors `std::sync::Weak::upgrade`.
+    #[must_use = "this returns a new `Arc`, without modifying the original weak pointer"]
+    #[track_caller]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        self.count(Action::CountUpdate);
+        self.inner.upgrade().map(Arc::wrap)
+    }
+
+    /// Mirrors `std::sync::Weak::strong_count`.
+    #[must_use]
+    #[track_caller]
+    pub fn strong_count(&self) -> usize {
+        self.count(Action::CountRead);
+        self.inner.strong_count()
+    }
+
+    /// Mirrors `std::sync::Weak::weak_count`.
+    #[must_use]
+    #[track_caller]
+    pub fn weak_count(&self) -> usize {
+        self.count(Action::CountRead);
+        self.inner.weak_count()
+    }
+
+    /// Mirrors `std::sync::Weak::ptr_eq`.
+    #[inline]
+    #[must_use]
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        self.inner.ptr_eq(&other.inner)
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    #[inline]
+    #[track_caller]
+    fn clone(&self) -> Weak<T> {
+        self.count(Action::CountUp);
+        Weak::wrap(self.inner.clone())
+    }
+}
+
+impl<T> Default for Weak<T> {
+    fn default() -> Weak<T> {
+        Weak::new()
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Weak<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+#[cfg(not(icb_coerce))]
+impl<T: ?Sized> Drop for Weak<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        self.count(Action::CountDown);
+    }
+}
+
+#[cfg(icb_coerce)]
+// SAFETY: the counts are touched, the value is not.
+unsafe impl<#[may_dangle] T: ?Sized> Drop for Weak<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        self.count(Action::CountDown);
+    }
+}

@@ -1,0 +1,176 @@
+//! `std::sync::Condvar`. Modelled: `wait` as two steps (give the mutex back and wait; be notified and take it again),
+//! `notify_one` (every choice of the waiter is explored, at no cost), `notify_all`, and the expiry of a timed wait.
+//! Not modelled: using one condvar with two mutexes, which some platforms answer with a panic.
+
+use super::mutex::MutexGuard;
+use crate::rt::{Action, Effect, Handle, InitialState, ObjectInit};
+use crate::time::Instant;
+use ::std::any::type_name;
+use ::std::fmt;
+use ::std::sync::{LockResult, PoisonError};
+use ::std::time::Duration;
+
+/// Mirrors `std::sync::WaitTimeoutResult`.
+#[derive(Debug, PartialEq, Eq, Copy, Clone)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Mirrors `std::sync::WaitTimeoutResult::timed_out`.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+/// Mirrors `std::sync::Condvar`.
+pub struct Condvar {
+    handle: Handle,
+    /// Used outside executions only.
+    real: ::std::sync::Condvar,
+}
+
+impl Condvar {
+    /// Mirrors `std::sync::Condvar::new`.
+    #[must_use]
+    #[inline]
+    pub const fn new() -> Condvar {
+        Condvar { handle: Handle::new(), real: ::std::sync::Condvar::new() }
+    }
+
+    fn init(&self) -> ObjectInit {
+        ObjectInit {
+            state: InitialState::Condvar,
+            type_name: type_name::<Condvar>(),
+            address: (&raw const *self).cast(),
+            on_first_use: None,
+        }
+    }
+
+    /// Gives the mutex back, waits, takes it again. Whether the wait expired.
+    #[track_caller]
+    fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Option<Duration>) -> bool {
+        let Some(real) = guard.real().take() else {
+            let (mutex, timed) = (guard.mutex(), timeout.is_some());
+            let (handle, init) = (mutex.handle(), mutex.init());
+            let waits = Action::Wait { timed };
+            if self.handle.perform_wait(self.init(), handle, init, waits, timeout).is_none() {
+                return false;
+            }
+            let takes = Action::Reacquire { timed };
+            let effect = self.handle.perform_wait(self.init(), handle, init, takes, timeout);
+            return effect == Some(Effect::TimedOut);
+        };
+        let (real, expired) = match timeout {
+            None => (self.real.wait(real).unwrap_or_else(PoisonError::into_inner), false),
+            Some(timeout) => {
+                let answer = self.real.wait_timeout(real, timeout);
+                let (real, result) = answer.unwrap_or_else(PoisonError::into_inner);
+                (real, result.timed_out())
+            }
+        };
+        *guard.real() = Some(real);
+        expired
+    }
+
+    /// Mirrors `std::sync::Condvar::wait`.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        self.wait_for(&mut guard, None);
+        if guard.poisoned() { Err(PoisonError::new(guard)) } else { Ok(guard) }
+    }
+
+    /// Mirrors `std::sync::Condvar::wait_while`.
+    #[track_caller]
+    pub fn wait_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: F,
+    ) -> LockResult<MutexGuard<'a, T>>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        while condition(&mut *guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// Mirrors `std::sync::Condvar::wait_timeout_ms`.
+    #[deprecated(since = "1.6.0", note = "replaced by `std::sync::Condvar::wait_timeout`")]
+    #[track_caller]
+    pub fn wait_timeout_ms<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        ms: u32,
+    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        match self.wait_timeout(guard, Duration::from_millis(u64::from(ms))) {
+            Ok((guard, result)) => Ok((guard, !result.timed_out())),
+            Err(error) => {
+                let (guard, result) = error.into_inner();
+                Err(PoisonError::new((guard, !result.timed_out())))
+            }
+        }
+    }
+
+    /// Mirrors `std::sync::Condvar::wait_timeout`.
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        dur: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let result = WaitTimeoutResult(self.wait_for(&mut guard, Some(dur)));
+        if guard.poisoned() { Err(PoisonError::new((guard, result))) } else { Ok((guard, result)) }
+    }
+
+    /// Mirrors `std::sync::Condvar::wait_timeout_while`.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        dur: Duration,
+        mut condition: F,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        let start = Instant::now();
+        loop {
+            if !condition(&mut *guard) {
+                return Ok((guard, WaitTimeoutResult(false)));
+            }
+            let Some(timeout) = dur.checked_sub(start.elapsed()) else {
+                return Ok((guard, WaitTimeoutResult(true)));
+            };
+            guard = self.wait_timeout(guard, timeout)?.0;
+        }
+    }
+
+    /// Mirrors `std::sync::Condvar::notify_one`.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        if self.handle.perform(self.init(), Action::NotifyOne).is_none() {
+            self.real.notify_one();
+        }
+    }
+
+    /// Mirrors `std::sync::Condvar::notify_all`.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        if self.handle.perform(self.init(), Action::NotifyAll).is_none() {
+            self.real.notify_all();
+        }
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Condvar {
+        Condvar::new()
+    }
+}

@@ -1,0 +1,85 @@
+//! `std::thread`. Modelled: `spawn`, `Builder`, `scope`, `join`, `is_finished`, `park` and `unpark`, `yield_now`, `sleep`
+//! (on the virtual clock), thread-locals with their destructors. In an execution `available_parallelism` is 2 on
+//! every machine, so that a schedule means the same everywhere, and threads are numbered in the order in which
+//! they are spawned. Not modelled: spawn hooks (unstable in `std`) and the operating system's handles of a thread.
+
+pub use ::std::thread::Result;
+
+mod builder;
+mod current;
+#[macro_use]
+pub(crate) mod local;
+mod packet;
+mod scope;
+
+pub use builder::{Builder, JoinHandle, spawn};
+pub use current::{Thread, ThreadId, current};
+pub use local::{AccessError, LocalKey};
+pub use scope::{Scope, ScopedJoinHandle, scope};
+
+use crate::rt::{self, Action};
+use ::std::io;
+use ::std::num::NonZero;
+use ::std::time::Duration;
+
+/// Processors that `available_parallelism` reports in an execution.
+const MODELLED_PARALLELISM: NonZero<usize> = NonZero::new(2).unwrap();
+
+/// Mirrors `std::thread::yield_now`: the thread may go on, or any other may run.
+#[inline]
+#[track_caller]
+pub fn yield_now() {
+    if !rt::pause(Action::Yield, Duration::ZERO) {
+        ::std::thread::yield_now();
+    }
+}
+
+/// Mirrors `std::thread::sleep`, on the virtual clock.
+#[track_caller]
+pub fn sleep(dur: Duration) {
+    if !rt::pause(Action::Sleep, dur) {
+        ::std::thread::sleep(dur);
+    }
+}
+
+/// Mirrors `std::thread::sleep_ms`.
+#[track_caller]
+#[deprecated(since = "1.6.0", note = "replaced by `std::thread::sleep`")]
+pub fn sleep_ms(ms: u32) {
+    sleep(Duration::from_millis(u64::from(ms)));
+}
+
+/// Mirrors `std::thread::park`.
+#[track_caller]
+pub fn park() {
+    if !rt::park(None) {
+        ::std::thread::park();
+    }
+}
+
+/// Mirrors `std::thread::park_timeout`.
+#[track_caller]
+pub fn park_timeout(dur: Duration) {
+    if !rt::park(Some(dur)) {
+        ::std::thread::park_timeout(dur);
+    }
+}
+
+/// Mirrors `std::thread::park_timeout_ms`.
+#[track_caller]
+#[deprecated(since = "1.6.0", note = "replaced by `std::thread::park_timeout`")]
+pub fn park_timeout_ms(ms: u32) {
+    park_timeout(Duration::from_millis(u64::from(ms)));
+}
+
+/// Mirrors `std::thread::panicking`.
+#[inline]
+#[must_use]
+pub fn panicking() -> bool {
+    rt::unwinding()
+}
+
+/// Mirrors `std::thread::available_parallelism`; 2 in an execution.
+pub fn available_parallelism() -> io::Result<NonZero<usize>> {
+    if rt::active() { Ok(MODELLED_PARALLELISM) } else { ::std::thread::available_parallelism() }
+}

@@ -1,0 +1,166 @@
+//! A thread's start and result: what its closure returned or panicked with, kept for whoever joins. The same packet
+//! serves real threads and threads of an execution.
+
+use super::scope::ScopeData;
+use super::{Result, Thread, current};
+use crate::rt::{self, ThreadEnd};
+use ::std::cell::UnsafeCell;
+use ::std::ffi::CString;
+use ::std::io;
+use ::std::marker::PhantomData;
+use ::std::panic::{AssertUnwindSafe, catch_unwind};
+use ::std::sync::Arc;
+use ::std::sync::atomic::{AtomicBool, Ordering};
+
+/// The result of one thread.
+struct Packet<'scope, T> {
+    /// The scope that counts this thread, if it is a real one.
+    scope: Option<Arc<ScopeData>>,
+    result: UnsafeCell<Option<Result<T>>>,
+    outcome: Arc<Outcome>,
+    _marker: PhantomData<Option<&'scope ScopeData>>,
+}
+
+// SAFETY: the result is written by the thread before it ends and read after it has been joined, never at once.
+unsafe impl<T: Send> Sync for Packet<'_, T> {}
+
+/// What a scope of an execution wants to know about a thread.
+#[derive(Default)]
+pub(super) struct Outcome {
+    panicked: AtomicBool,
+    joined: AtomicBool,
+}
+
+impl Outcome {
+    /// Whether somebody has joined the thread explicitly.
+    pub(super) fn joined(&self) -> bool {
+        self.joined.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn panicked(&self) -> bool {
+        self.panicked.load(Ordering::Relaxed)
+    }
+}
+
+impl<T> Drop for Packet<'_, T> {
+    fn drop(&mut self) {
+        let unhandled_panic = matches!(self.result.get_mut(), Some(Err(_)));
+        if catch_unwind(AssertUnwindSafe(|| *self.result.get_mut() = None)).is_err() {
+            eprintln!("fatal runtime error: thread result panicked on drop, aborting");
+            ::std::process::abort();
+        }
+        if let Some(scope) = &self.scope {
+            scope.decrement_num_running_threads(unhandled_panic);
+        }
+    }
+}
+
+/// A running thread: what `JoinHandle` and `ScopedJoinHandle` hold.
+pub(super) struct JoinInner<'scope, T> {
+    native: Native,
+    thread: Thread,
+    packet: Arc<Packet<'scope, T>>,
+}
+
+enum Native {
+    Real(::std::thread::JoinHandle<()>),
+    /// A thread of the execution with this epoch.
+    Modelled(rt::ThreadId, u32),
+}
+
+impl<T> JoinInner<'_, T> {
+    pub(super) fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    #[track_caller]
+    pub(super) fn is_finished(&self) -> bool {
+        match self.native {
+            Native::Modelled(id, epoch) if epoch == rt::epoch() => rt::is_finished(id),
+            _ => Arc::strong_count(&self.packet) == 1,
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn join(mut self) -> Result<T> {
+        match self.native {
+            Native::Real(thread) => thread.join().expect("a mirrored thread catches its panic"),
+            Native::Modelled(id, epoch) => {
+                if epoch == rt::epoch() {
+                    rt::join(id);
+                }
+                self.packet.outcome.joined.store(true, Ordering::Relaxed);
+            }
+        }
+        let packet = Arc::get_mut(&mut self.packet).expect("threads should not terminate unexpectedly");
+        packet.result.get_mut().take().expect("a thread that has ended leaves a result")
+    }
+}
+
+/// Starts a thread, real or of the running execution.
+///
+/// # Safety
+/// What `f` borrows, and the result, outlive the thread.
+#[track_caller]
+pub(super) unsafe fn spawn_unchecked<'scope, F, T>(
+    name: Option<String>,
+    stack_size: Option<usize>,
+    scope: Option<&Arc<ScopeData>>,
+    f: F,
+) -> io::Result<JoinInner<'scope, T>>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    let modelled = rt::active();
+    let counting = if modelled { None } else { scope.cloned() };
+    if let Some(scope) = &counting {
+        scope.increment_num_running_threads();
+    }
+    let outcome = Arc::new(Outcome::default());
+    let result = UnsafeCell::new(None);
+    let packet =
+        Arc::new(Packet { scope: counting, result, outcome: outcome.clone(), _marker: PhantomData });
+    let theirs = packet.clone();
+    let run = move || {
+        let result = catch_unwind(AssertUnwindSafe(f));
+        let panicked = result.is_err();
+        theirs.outcome.panicked.store(panicked, Ordering::Relaxed);
+        // SAFETY: nobody else reaches the result before this thread has ended.
+        unsafe { *theirs.result.get() = Some(result) };
+        drop(theirs);
+        if panicked { ThreadEnd::Panicked } else { ThreadEnd::Returned }
+    };
+    if !modelled {
+        let mut builder = ::std::thread::Builder::new();
+        if let Some(name) = name {
+            builder = builder.name(name);
+        }
+        if let Some(size) = stack_size {
+            builder = builder.stack_size(size);
+        }
+        // SAFETY: the caller's promise.
+        let native = unsafe { builder.spawn_unchecked(move || drop::<ThreadEnd>(run())) }?;
+        let thread = Thread::real(native.thread().clone());
+        return Ok(JoinInner { native: Native::Real(native), thread, packet });
+    }
+    let own_name = name.clone().map(|name| {
+        CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
+        name
+    });
+    let main = Box::new(move || {
+        if let Some(id) = rt::current() {
+            current::set_current(Thread::modelled(id, own_name.as_deref()));
+        }
+        run()
+    });
+    // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
+    let main = unsafe { ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, rt::ThreadMain>(main) };
+    let handle_name = name.clone();
+    let id = rt::spawn(name, stack_size, main).expect("the execution has just been seen active");
+    if let Some(scope) = scope {
+        scope.add(id, outcome);
+    }
+    let thread = Thread::modelled(id, handle_name.as_deref());
+    Ok(JoinInner { native: Native::Modelled(id, rt::epoch()), thread, packet })
+}

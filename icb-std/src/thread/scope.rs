@@ -1,0 +1,166 @@
+//! `thread::scope`. In an execution the threads that nobody has joined are joined, one by one, when the closure has
+//! returned or panicked; on real threads they are counted as in `std`.
+
+use super::packet::{JoinInner, Outcome};
+use super::{Builder, Result, Thread, current};
+use crate::rt;
+use ::std::fmt;
+use ::std::marker::PhantomData;
+use ::std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use ::std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use ::std::sync::{Arc, Mutex, PoisonError};
+
+/// Mirrors `std::thread::Scope`.
+pub struct Scope<'scope, 'env: 'scope> {
+    data: Arc<ScopeData>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// Mirrors `std::thread::ScopedJoinHandle`.
+pub struct ScopedJoinHandle<'scope, T>(JoinInner<'scope, T>);
+
+pub(super) struct ScopeData {
+    num_running_threads: AtomicUsize,
+    a_thread_panicked: AtomicBool,
+    main_thread: Thread,
+    /// Threads of the execution that have been spawned here and not been joined by the scope's end.
+    spawned: Mutex<Vec<(rt::ThreadId, Arc<Outcome>)>>,
+}
+
+impl ScopeData {
+    pub(super) fn increment_num_running_threads(&self) {
+        if self.num_running_threads.fetch_add(1, Ordering::Relaxed) > usize::MAX / 2 {
+            self.decrement_num_running_threads(false);
+            panic!("too many running threads in thread scope");
+        }
+    }
+
+    pub(super) fn decrement_num_running_threads(&self, panic: bool) {
+        if panic {
+            self.a_thread_panicked.store(true, Ordering::Relaxed);
+        }
+        if self.num_running_threads.fetch_sub(1, Ordering::Release) == 1 {
+            self.main_thread.unpark();
+        }
+    }
+
+    /// A thread of the execution was spawned.
+    pub(super) fn add(&self, thread: rt::ThreadId, outcome: Arc<Outcome>) {
+        self.spawned.lock().unwrap_or_else(PoisonError::into_inner).push((thread, outcome));
+    }
+
+    fn take_spawned(&self) -> Vec<(rt::ThreadId, Arc<Outcome>)> {
+        ::std::mem::take(&mut self.spawned.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits for every thread of the execution that was spawned here, also by one another.
+    #[track_caller]
+    fn join_spawned(&self) {
+        loop {
+            let spawned = self.take_spawned();
+            if spawned.is_empty() {
+                return;
+            }
+            for (thread, outcome) in spawned {
+                if outcome.joined() {
+                    continue;
+                }
+                rt::join(thread);
+                if outcome.panicked() {
+                    rt::panic_handled(thread);
+                    self.a_thread_panicked.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+/// Mirrors `std::thread::scope`.
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let scope = Scope {
+        data: Arc::new(ScopeData {
+            num_running_threads: AtomicUsize::new(0),
+            a_thread_panicked: AtomicBool::new(false),
+            main_thread: current::current(),
+            spawned: Mutex::new(Vec::new()),
+        }),
+        env: PhantomData,
+        scope: PhantomData,
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    if rt::active() {
+        scope.data.join_spawned();
+    } else {
+        while scope.data.num_running_threads.load(Ordering::Acquire) != 0 {
+            ::std::thread::park();
+        }
+    }
+    match result {
+        Err(panic) => resume_unwind(panic),
+        Ok(_) if scope.data.a_thread_panicked.load(Ordering::Relaxed) => {
+            panic!("a scoped thread panicked")
+        }
+        Ok(result) => result,
+    }
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    pub(super) fn data(&self) -> &Arc<ScopeData> {
+        &self.data
+    }
+
+    /// Mirrors `std::thread::Scope::spawn`.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Builder::new().spawn_scoped(self, f).expect("failed to spawn thread")
+    }
+}
+
+impl<'scope, T> ScopedJoinHandle<'scope, T> {
+    pub(super) fn new(inner: JoinInner<'scope, T>) -> Self {
+        ScopedJoinHandle(inner)
+    }
+
+    /// Mirrors `std::thread::ScopedJoinHandle::thread`.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        self.0.thread()
+    }
+
+    /// Mirrors `std::thread::ScopedJoinHandle::join`.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        self.0.join()
+    }
+
+    /// Mirrors `std::thread::ScopedJoinHandle::is_finished`.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("num_running_threads", &self.data.num_running_threads.load(Ordering::Relaxed))
+            .field("a_thread_panicked", &self.data.a_thread_panicked.load(Ordering::Relaxed))
+            .field("main_thread", &self.data.main_thread)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,173 @@
+//! `std::time`. Modelled: [`Instant`] and [`SystemTime`] read the virtual clock of the running execution, which moves
+//! only when every thread waits, or when a timed wait or a sleep expires; reading it is no step. The calendar time
+//! of an execution begins at a fixed date. Outside an execution both read the real clocks. Durations and errors
+//! are `std`'s. Not modelled: times of files, which stay `std::time::SystemTime` of the real `std`; convert with
+//! `From`.
+
+pub use ::std::time::*;
+
+use crate::rt;
+use ::std::fmt;
+use ::std::ops::{Add, AddAssign, Sub, SubAssign};
+use ::std::sync::OnceLock;
+
+/// The moment at which every execution begins, on the clock of `Instant`.
+static BEGIN: OnceLock<::std::time::Instant> = OnceLock::new();
+
+/// The date at which every execution begins: 1 January 2024, in seconds since the epoch.
+const BEGIN_DATE_SECONDS: u64 = 1_704_067_200;
+
+/// Mirrors `std::time::Instant`.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(::std::time::Instant);
+
+/// Mirrors `std::time::SystemTime`.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SystemTime(::std::time::SystemTime);
+
+/// Mirrors `std::time::UNIX_EPOCH`.
+pub const UNIX_EPOCH: SystemTime = SystemTime(::std::time::UNIX_EPOCH);
+
+impl Instant {
+    /// Mirrors `std::time::Instant::now`.
+    #[must_use]
+    pub fn now() -> Instant {
+        match rt::now() {
+            Some(elapsed) => Instant(*BEGIN.get_or_init(::std::time::Instant::now) + elapsed),
+            None => Instant(::std::time::Instant::now()),
+        }
+    }
+
+    /// Mirrors `std::time::Instant::duration_since`.
+    #[must_use]
+    pub fn duration_since(&self, earlier: Instant) -> Duration {
+        self.0.duration_since(earlier.0)
+    }
+
+    /// Mirrors `std::time::Instant::checked_duration_since`.
+    #[must_use]
+    pub fn checked_duration_since(&self, earlier: Instant) -> Option<Duration> {
+        self.0.checked_duration_since(earlier.0)
+    }
+
+    /// Mirrors `std::time::Instant::saturating_duration_since`.
+    #[must_use]
+    pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+
+    /// Mirrors `std::time::Instant::elapsed`.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        Instant::now() - *self
+    }
+
+    /// Mirrors `std::time::Instant::checked_add`.
+    pub fn checked_add(&self, duration: Duration) -> Option<Instant> {
+        self.0.checked_add(duration).map(Instant)
+    }
+
+    /// Mirrors `std::time::Instant::checked_sub`.
+    pub fn checked_sub(&self, duration: Duration) -> Option<Instant> {
+        self.0.checked_sub(duration).map(Instant)
+    }
+}
+
+impl Sub<Instant> for Instant {
+    type Output = Duration;
+
+    fn sub(self, other: Instant) -> Duration {
+        self.duration_since(other)
+    }
+}
+
+impl SystemTime {
+    /// Mirrors `std::time::SystemTime::UNIX_EPOCH`.
+    pub const UNIX_EPOCH: SystemTime = UNIX_EPOCH;
+
+    /// Mirrors `std::time::SystemTime::now`.
+    #[must_use]
+    pub fn now() -> SystemTime {
+        match rt::now() {
+            Some(elapsed) => UNIX_EPOCH + Duration::from_secs(BEGIN_DATE_SECONDS) + elapsed,
+            None => SystemTime(::std::time::SystemTime::now()),
+        }
+    }
+
+    /// Mirrors `std::time::SystemTime::duration_since`.
+    pub fn duration_since(&self, earlier: SystemTime) -> Result<Duration, SystemTimeError> {
+        self.0.duration_since(earlier.0)
+    }
+
+    /// Mirrors `std::time::SystemTime::elapsed`.
+    pub fn elapsed(&self) -> Result<Duration, SystemTimeError> {
+        SystemTime::now().duration_since(*self)
+    }
+
+    /// Mirrors `std::time::SystemTime::checked_add`.
+    pub fn checked_add(&self, duration: Duration) -> Option<SystemTime> {
+        self.0.checked_add(duration).map(SystemTime)
+    }
+
+    /// Mirrors `std::time::SystemTime::checked_sub`.
+    pub fn checked_sub(&self, duration: Duration) -> Option<SystemTime> {
+        self.0.checked_sub(duration).map(SystemTime)
+    }
+}
+
+impl From<::std::time::SystemTime> for SystemTime {
+    fn from(time: ::std::time::SystemTime) -> SystemTime {
+        SystemTime(time)
+    }
+}
+
+impl From<SystemTime> for ::std::time::SystemTime {
+    fn from(time: SystemTime) -> ::std::time::SystemTime {
+        time.0
+    }
+}
+
+/// Arithmetic with durations, and `Debug`, are the same for both clocks.
+macro_rules! arithmetic {
+    ($($clock:ident)*) => { $(
+        impl Add<Duration> for $clock {
+            type Output = $clock;
+
+            #[track_caller]
+            fn add(self, other: Duration) -> $clock {
+                self.checked_add(other).expect("overflow when adding duration to instant")
+            }
+        }
+
+        impl AddAssign<Duration> for $clock {
+            #[track_caller]
+            fn add_assign(&mut self, other: Duration) {
+                *self = *self + other;
+            }
+        }
+
+        impl Sub<Duration> for $clock {
+            type Output = $clock;
+
+            #[track_caller]
+            fn sub(self, other: Duration) -> $clock {
+                self.checked_sub(other).expect("overflow when subtracting duration from instant")
+            }
+        }
+
+        impl SubAssign<Duration> for $clock {
+            #[track_caller]
+            fn sub_assign(&mut self, other: Duration) {
+                *self = *self - other;
+            }
+        }
+
+        impl fmt::Debug for $clock {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )* };
+}
+
+arithmetic!(Instant SystemTime);
