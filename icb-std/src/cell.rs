@@ -67,7 +67,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         #[cfg(icb)]
-        let _access = Access::begin(self, crate::rt::Action::CellRead);
+        let _access = Access::begin(self, crate::door::Action::CellRead);
         f(self.value.get())
     }
 
@@ -76,7 +76,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         #[cfg(icb)]
-        let _access = Access::begin(self, crate::rt::Action::CellWrite);
+        let _access = Access::begin(self, crate::door::Action::CellWrite);
         f(self.value.get())
     }
 }
@@ -86,17 +86,17 @@ impl<T: ?Sized> UnsafeCell<T> {
 struct Access {
     /// Null outside an execution.
     address: *const (),
-    action: crate::rt::Action,
+    action: crate::door::Action,
 }
 
 #[cfg(icb)]
 impl Access {
     #[inline]
     #[track_caller]
-    fn begin<T: ?Sized>(cell: &UnsafeCell<T>, action: crate::rt::Action) -> Access {
+    fn begin<T: ?Sized>(cell: &UnsafeCell<T>, action: crate::door::Action) -> Access {
         let address = cell.value.get().cast_const().cast::<()>();
         let type_name = ::std::any::type_name::<UnsafeCell<T>>();
-        let seen = crate::rt::cell(address, size_of_val(cell), type_name, action);
+        let seen = crate::door::cell(address, size_of_val(cell), type_name, action);
         Access { address: if seen { address } else { ::std::ptr::null() }, action }
     }
 }
@@ -106,7 +106,7 @@ impl Drop for Access {
     #[inline]
     fn drop(&mut self) {
         if !self.address.is_null() {
-            crate::rt::cell_end(self.address, self.action);
+            crate::door::cell_end(self.address, self.action);
         }
     }
 }

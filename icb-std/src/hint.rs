@@ -2,14 +2,14 @@
 
 pub use ::std::hint::*;
 
-use crate::rt::{self, Action};
+use crate::door::{self, Action};
 use ::std::time::Duration;
 
 /// Mirrors `std::hint::spin_loop`: at this point the thread may go on, or any other may run.
 #[inline]
 #[track_caller]
 pub fn spin_loop() {
-    if !rt::pause(Action::SpinLoop, Duration::ZERO) {
+    if !door::pause(Action::SpinLoop, Duration::ZERO) {
         ::std::hint::spin_loop();
     }
 }

@@ -8,7 +8,7 @@
 //! built it. An object that was used outside an execution is left alone too: its value belongs to the outside.
 //! The variables of `sync::atomic` carry nothing and are restored by the runtime.
 
-use crate::rt;
+use crate::door;
 use ::std::fs;
 use ::std::panic::{AssertUnwindSafe, catch_unwind};
 use ::std::ptr;
@@ -92,7 +92,7 @@ fn initial_bytes(address: usize, len: usize) -> Option<&'static [u8]> {
 /// The pointers lead to the value, the flags and the [`Restore`] pointer of one object of static lifetime or of an
 /// object that is not in the image. Nothing else touches the object when the execution has ended.
 pub(crate) unsafe fn restore_at_end<V>(value: *mut V, flags: *const AtomicU8, restore: *const Restore) {
-    if !rt::is_static(flags.cast()) {
+    if !door::is_static(flags.cast()) {
         return;
     }
     // SAFETY: the object is alive, says the caller.
@@ -104,7 +104,7 @@ pub(crate) unsafe fn restore_at_end<V>(value: *mut V, flags: *const AtomicU8, re
     }
     let Some(initial) = initial_bytes(value as usize, size_of::<V>()) else { return };
     let object = Object { value: value.cast(), flags, initial, drop: drop_value::<V> };
-    rt::on_execution_end(Box::new(move || object.put_back()));
+    door::on_execution_end(Box::new(move || object.put_back()));
 }
 
 /// A static object that is to be put back.

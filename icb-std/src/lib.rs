@@ -43,7 +43,7 @@ mod image;
 #[cfg(icb)]
 pub mod prelude;
 #[cfg(icb)]
-mod rt;
+mod door;
 #[cfg(icb)]
 pub mod sync;
 #[cfg(icb)]

@@ -6,7 +6,7 @@
 
 pub use ::std::time::*;
 
-use crate::rt;
+use crate::door;
 use ::std::fmt;
 use ::std::ops::{Add, AddAssign, Sub, SubAssign};
 use ::std::sync::OnceLock;
@@ -32,7 +32,7 @@ impl Instant {
     /// Mirrors `std::time::Instant::now`.
     #[must_use]
     pub fn now() -> Instant {
-        match rt::now() {
+        match door::now() {
             Some(elapsed) => Instant(*BEGIN.get_or_init(::std::time::Instant::now) + elapsed),
             None => Instant(::std::time::Instant::now()),
         }
@@ -88,7 +88,7 @@ impl SystemTime {
     /// Mirrors `std::time::SystemTime::now`.
     #[must_use]
     pub fn now() -> SystemTime {
-        match rt::now() {
+        match door::now() {
             Some(elapsed) => UNIX_EPOCH + Duration::from_secs(BEGIN_DATE_SECONDS) + elapsed,
             None => SystemTime(::std::time::SystemTime::now()),
         }

@@ -1,7 +1,7 @@
 //! `std::sync::Barrier`. Modelled: `wait` as two steps (arrive; leave when all have arrived); the last to arrive is
 //! the leader, as in `std`.
 
-use crate::rt::{Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
 use ::std::any::type_name;
 use ::std::fmt;
 

@@ -3,7 +3,7 @@
 //! Not modelled: using one condvar with two mutexes, which some platforms answer with a panic.
 
 use super::mutex::MutexGuard;
-use crate::rt::{Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
 use crate::time::Instant;
 use ::std::any::type_name;
 use ::std::fmt;

@@ -2,7 +2,7 @@
 //! that the lock performs, not a step of its own.
 
 use crate::image::ESCAPED;
-use crate::rt;
+use crate::door;
 use ::std::sync::PoisonError;
 use ::std::sync::atomic::{AtomicU8, Ordering};
 
@@ -30,7 +30,7 @@ impl Flag {
     /// A guard goes: it poisons if its thread has begun to unwind since the guard was made.
     #[inline]
     pub(crate) fn done(&self, was_unwinding: bool) {
-        if !was_unwinding && rt::unwinding() {
+        if !was_unwinding && door::unwinding() {
             self.bits.fetch_or(POISONED, Ordering::Relaxed);
         }
     }

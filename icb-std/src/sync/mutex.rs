@@ -4,7 +4,7 @@
 
 use super::flag::Flag;
 use crate::image::{self, Restore};
-use crate::rt::{self, Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
 use ::std::fmt;
@@ -175,7 +175,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         if real.is_some() {
             lock.flag.escape();
         }
-        lock.flag.result(MutexGuard { lock, real, was_unwinding: rt::unwinding(), changed: false })
+        lock.flag.result(MutexGuard { lock, real, was_unwinding: door::unwinding(), changed: false })
     }
 
     #[inline]

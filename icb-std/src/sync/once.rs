@@ -3,7 +3,7 @@
 //! first and enters then. `call_once` from within its own initialiser is the deadlock that it is in `std`.
 
 use crate::image::{ESCAPED, Restore};
-use crate::rt::{Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
 use ::std::any::type_name;
 use ::std::fmt;
 use ::std::panic::{RefUnwindSafe, UnwindSafe};
@@ -205,7 +205,7 @@ impl Once {
                 None => break,
                 Some(Effect::Poisoned) if !force => panic_poisoned(),
                 Some(Effect::Poisoned) => {
-                    crate::rt::pause(Action::Yield, Duration::ZERO);
+                    crate::door::pause(Action::Yield, Duration::ZERO);
                 }
                 Some(_) => return,
             }

@@ -4,7 +4,7 @@
 
 use super::flag::Flag;
 use crate::image::{self, Restore};
-use crate::rt::{self, Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
 use ::std::fmt;
@@ -234,7 +234,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         if real.is_some() {
             lock.core.flag.escape();
         }
-        let guard = RwLockWriteGuard { lock, real, was_unwinding: rt::unwinding(), changed: false };
+        let guard = RwLockWriteGuard { lock, real, was_unwinding: door::unwinding(), changed: false };
         lock.core.flag.result(guard)
     }
 

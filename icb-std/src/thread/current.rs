@@ -1,6 +1,6 @@
 //! Handles of threads: [`Thread`], [`ThreadId`], [`current`].
 
-use crate::rt;
+use crate::door;
 use ::std::fmt;
 use ::std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub struct ThreadId(Id);
 enum Id {
     Real(::std::thread::ThreadId),
     /// The thread of an execution, and the epoch of that execution.
-    Modelled(rt::ThreadId, u32),
+    Modelled(door::ThreadId, u32),
 }
 
 impl fmt::Debug for ThreadId {
@@ -37,7 +37,7 @@ enum Inner {
 }
 
 struct Modelled {
-    id: rt::ThreadId,
+    id: door::ThreadId,
     epoch: u32,
     name: Option<Box<str>>,
 }
@@ -48,9 +48,9 @@ impl Thread {
     }
 
     /// A thread of the running execution.
-    pub(super) fn modelled(id: rt::ThreadId, name: Option<&str>) -> Thread {
+    pub(super) fn modelled(id: door::ThreadId, name: Option<&str>) -> Thread {
         let name = name.map(Box::from);
-        Thread { inner: Inner::Modelled(Arc::new(Modelled { id, epoch: rt::epoch(), name })) }
+        Thread { inner: Inner::Modelled(Arc::new(Modelled { id, epoch: door::epoch(), name })) }
     }
 
     /// Mirrors `std::thread::Thread::unpark`.
@@ -60,8 +60,8 @@ impl Thread {
         match &self.inner {
             Inner::Real(thread) => thread.unpark(),
             // A thread of an execution that has ended waits for nothing.
-            Inner::Modelled(thread) if thread.epoch != rt::epoch() => {}
-            Inner::Modelled(thread) => rt::unpark(thread.id),
+            Inner::Modelled(thread) if thread.epoch != door::epoch() => {}
+            Inner::Modelled(thread) => door::unpark(thread.id),
         }
     }
 
@@ -101,15 +101,15 @@ fn current_key() -> *const () {
 /// Mirrors `std::thread::current`.
 #[must_use]
 pub fn current() -> Thread {
-    let Some(id) = rt::current() else {
+    let Some(id) = door::current() else {
         return Thread::real(::std::thread::current());
     };
-    if let Some(thread) = rt::local(current_key()) {
+    if let Some(thread) = door::local(current_key()) {
         // SAFETY: the value under this key is a `Box<Thread>` that `set_current` made; it lives until the runtime
         // drops it, and the reference ends here.
         return unsafe { (*thread.cast::<Thread>()).clone() };
     }
-    let name = if id == rt::ThreadId::MAIN { Some("main") } else { None };
+    let name = if id == door::ThreadId::MAIN { Some("main") } else { None };
     let thread = Thread::modelled(id, name);
     set_current(thread.clone());
     thread
@@ -123,11 +123,11 @@ pub(super) fn set_current(thread: Thread) {
         // SAFETY: the caller's promise.
         drop(unsafe { Box::from_raw(thread.cast::<Thread>()) });
     }
-    if rt::local_destroyed(current_key()) {
+    if door::local_destroyed(current_key()) {
         return;
     }
     let value = Box::into_raw(Box::new(thread)).cast();
-    if !rt::set_local(current_key(), value, drop_thread) {
+    if !door::set_local(current_key(), value, drop_thread) {
         // SAFETY: nobody has taken the value.
         unsafe { drop_thread(value) };
     }

@@ -2,7 +2,7 @@
 //! and dropped when the thread ends, in the order in which they were made. Accesses are no steps: nobody else
 //! reaches the values. Outside an execution a key is a thread-local of the real `std`.
 
-use crate::rt;
+use crate::door;
 use ::std::cell::{Cell, RefCell};
 use ::std::error::Error;
 use ::std::fmt;
@@ -129,17 +129,17 @@ impl<T: 'static> LocalKey<T> {
         F: FnOnce(&T) -> R,
     {
         if let Some(value) = self.modelled() {
-            // SAFETY: the value under this key is a `Box<T>` that `set` made; the runtime drops it when the thread
+            // SAFETY: the value under this key is a `Box<T>` that `install` made; the runtime drops it when the thread
             // ends, hence after `f`.
             return Ok(f(unsafe { &*value }));
         }
-        if !rt::active() {
+        if !door::active() {
             return self.real.try_with(f).map_err(|_| AccessError);
         }
-        if rt::local_destroyed(self.address()) {
+        if door::local_destroyed(self.address()) {
             return Err(AccessError);
         }
-        let value = self.set((self.init)());
+        let value = self.install((self.init)());
         // SAFETY: as above.
         Ok(f(unsafe { &*value }))
     }
@@ -151,12 +151,12 @@ impl<T: 'static> LocalKey<T> {
     /// The value of the calling thread of an execution, if it has one.
     #[inline]
     fn modelled(&self) -> Option<*mut T> {
-        rt::local(self.address()).map(|value| value.cast::<T>())
+        door::local(self.address()).map(|value| value.cast::<T>())
     }
 
     /// Makes `value` the calling thread's, in an execution. If making it has made one already, that is replaced, as
     /// in `std`.
-    fn set(&self, value: T) -> *mut T {
+    fn install(&self, value: T) -> *mut T {
         if let Some(old) = self.modelled() {
             // SAFETY: as in `try_with`; no reference to the old value is alive but those that `std` would leave
             // dangling too.
@@ -164,7 +164,7 @@ impl<T: 'static> LocalKey<T> {
             return old;
         }
         let value = Box::into_raw(Box::new(value));
-        rt::set_local(self.address(), value.cast(), drop_value::<T>);
+        door::set_local(self.address(), value.cast(), drop_value::<T>);
         value
     }
 
@@ -174,11 +174,11 @@ impl<T: 'static> LocalKey<T> {
     where
         F: FnOnce(Option<T>, &T) -> R,
     {
-        if rt::active() && self.modelled().is_none() {
-            if rt::local_destroyed(self.address()) {
+        if door::active() && self.modelled().is_none() {
+            if door::local_destroyed(self.address()) {
                 panic_access_error(AccessError);
             }
-            let value = self.set(init);
+            let value = self.install(init);
             // SAFETY: as in `try_with`.
             return f(None, unsafe { &*value });
         }
@@ -190,7 +190,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
     /// Mirrors `std::thread::LocalKey::set`.
     #[track_caller]
     pub fn set(&'static self, value: T) {
-        if !rt::active() {
+        if !door::active() {
             return self.real.set(value);
         }
         self.initialize_with(Cell::new(value), |value, cell| {
@@ -247,7 +247,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
     /// Mirrors `std::thread::LocalKey::set`.
     #[track_caller]
     pub fn set(&'static self, value: T) {
-        if !rt::active() {
+        if !door::active() {
             return self.real.set(value);
         }
         self.initialize_with(RefCell::new(value), |value, cell| {

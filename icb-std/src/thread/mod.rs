@@ -17,7 +17,7 @@ pub use current::{Thread, ThreadId, current};
 pub use local::{AccessError, LocalKey};
 pub use scope::{Scope, ScopedJoinHandle, scope};
 
-use crate::rt::{self, Action};
+use crate::door::{self, Action};
 use ::std::io;
 use ::std::num::NonZero;
 use ::std::time::Duration;
@@ -29,7 +29,7 @@ const MODELLED_PARALLELISM: NonZero<usize> = NonZero::new(2).unwrap();
 #[inline]
 #[track_caller]
 pub fn yield_now() {
-    if !rt::pause(Action::Yield, Duration::ZERO) {
+    if !door::pause(Action::Yield, Duration::ZERO) {
         ::std::thread::yield_now();
     }
 }
@@ -37,7 +37,7 @@ pub fn yield_now() {
 /// Mirrors `std::thread::sleep`, on the virtual clock.
 #[track_caller]
 pub fn sleep(dur: Duration) {
-    if !rt::pause(Action::Sleep, dur) {
+    if !door::pause(Action::Sleep, dur) {
         ::std::thread::sleep(dur);
     }
 }
@@ -52,7 +52,7 @@ pub fn sleep_ms(ms: u32) {
 /// Mirrors `std::thread::park`.
 #[track_caller]
 pub fn park() {
-    if !rt::park(None) {
+    if !door::park(None) {
         ::std::thread::park();
     }
 }
@@ -60,7 +60,7 @@ pub fn park() {
 /// Mirrors `std::thread::park_timeout`.
 #[track_caller]
 pub fn park_timeout(dur: Duration) {
-    if !rt::park(Some(dur)) {
+    if !door::park(Some(dur)) {
         ::std::thread::park_timeout(dur);
     }
 }
@@ -76,10 +76,10 @@ pub fn park_timeout_ms(ms: u32) {
 #[inline]
 #[must_use]
 pub fn panicking() -> bool {
-    rt::unwinding()
+    door::unwinding()
 }
 
 /// Mirrors `std::thread::available_parallelism`; 2 in an execution.
 pub fn available_parallelism() -> io::Result<NonZero<usize>> {
-    if rt::active() { Ok(MODELLED_PARALLELISM) } else { ::std::thread::available_parallelism() }
+    if door::active() { Ok(MODELLED_PARALLELISM) } else { ::std::thread::available_parallelism() }
 }

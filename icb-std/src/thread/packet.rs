@@ -3,7 +3,7 @@
 
 use super::scope::ScopeData;
 use super::{Result, Thread, current};
-use crate::rt::{self, ThreadEnd};
+use crate::door::{self, ThreadEnd};
 use ::std::cell::UnsafeCell;
 use ::std::ffi::CString;
 use ::std::io;
@@ -65,7 +65,7 @@ pub(super) struct JoinInner<'scope, T> {
 enum Native {
     Real(::std::thread::JoinHandle<()>),
     /// A thread of the execution with this epoch.
-    Modelled(rt::ThreadId, u32),
+    Modelled(door::ThreadId, u32),
 }
 
 impl<T> JoinInner<'_, T> {
@@ -76,7 +76,7 @@ impl<T> JoinInner<'_, T> {
     #[track_caller]
     pub(super) fn is_finished(&self) -> bool {
         match self.native {
-            Native::Modelled(id, epoch) if epoch == rt::epoch() => rt::is_finished(id),
+            Native::Modelled(id, epoch) if epoch == door::epoch() => door::is_finished(id),
             _ => Arc::strong_count(&self.packet) == 1,
         }
     }
@@ -86,8 +86,8 @@ impl<T> JoinInner<'_, T> {
         match self.native {
             Native::Real(thread) => thread.join().expect("a mirrored thread catches its panic"),
             Native::Modelled(id, epoch) => {
-                if epoch == rt::epoch() {
-                    rt::join(id);
+                if epoch == door::epoch() {
+                    door::join(id);
                 }
                 self.packet.outcome.joined.store(true, Ordering::Relaxed);
             }
@@ -112,7 +112,7 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    let modelled = rt::active();
+    let modelled = door::active();
     let counting = if modelled { None } else { scope.cloned() };
     if let Some(scope) = &counting {
         scope.increment_num_running_threads();
@@ -140,7 +140,7 @@ where
             builder = builder.stack_size(size);
         }
         // SAFETY: the caller's promise.
-        let native = unsafe { builder.spawn_unchecked(move || drop::<ThreadEnd>(run())) }?;
+        let native = unsafe { builder.spawn_unchecked(move || _ = run()) }?;
         let thread = Thread::real(native.thread().clone());
         return Ok(JoinInner { native: Native::Real(native), thread, packet });
     }
@@ -149,18 +149,18 @@ where
         name
     });
     let main = Box::new(move || {
-        if let Some(id) = rt::current() {
+        if let Some(id) = door::current() {
             current::set_current(Thread::modelled(id, own_name.as_deref()));
         }
         run()
     });
     // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
-    let main = unsafe { ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, rt::ThreadMain>(main) };
+    let main = unsafe { ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, door::ThreadMain>(main) };
     let handle_name = name.clone();
-    let id = rt::spawn(name, stack_size, main).expect("the execution has just been seen active");
+    let id = door::spawn(name, stack_size, main).expect("the execution has just been seen active");
     if let Some(scope) = scope {
         scope.add(id, outcome);
     }
     let thread = Thread::modelled(id, handle_name.as_deref());
-    Ok(JoinInner { native: Native::Modelled(id, rt::epoch()), thread, packet })
+    Ok(JoinInner { native: Native::Modelled(id, door::epoch()), thread, packet })
 }

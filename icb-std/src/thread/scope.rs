@@ -3,7 +3,7 @@
 
 use super::packet::{JoinInner, Outcome};
 use super::{Builder, Result, Thread, current};
-use crate::rt;
+use crate::door;
 use ::std::fmt;
 use ::std::marker::PhantomData;
 use ::std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -25,7 +25,7 @@ pub(super) struct ScopeData {
     a_thread_panicked: AtomicBool,
     main_thread: Thread,
     /// Threads of the execution that have been spawned here and not been joined by the scope's end.
-    spawned: Mutex<Vec<(rt::ThreadId, Arc<Outcome>)>>,
+    spawned: Mutex<Vec<(door::ThreadId, Arc<Outcome>)>>,
 }
 
 impl ScopeData {
@@ -46,11 +46,11 @@ impl ScopeData {
     }
 
     /// A thread of the execution was spawned.
-    pub(super) fn add(&self, thread: rt::ThreadId, outcome: Arc<Outcome>) {
+    pub(super) fn add(&self, thread: door::ThreadId, outcome: Arc<Outcome>) {
         self.spawned.lock().unwrap_or_else(PoisonError::into_inner).push((thread, outcome));
     }
 
-    fn take_spawned(&self) -> Vec<(rt::ThreadId, Arc<Outcome>)> {
+    fn take_spawned(&self) -> Vec<(door::ThreadId, Arc<Outcome>)> {
         ::std::mem::take(&mut self.spawned.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -66,9 +66,9 @@ impl ScopeData {
                 if outcome.joined() {
                     continue;
                 }
-                rt::join(thread);
+                door::join(thread);
                 if outcome.panicked() {
-                    rt::panic_handled(thread);
+                    door::panic_handled(thread);
                     self.a_thread_panicked.store(true, Ordering::Relaxed);
                 }
             }
@@ -93,7 +93,7 @@ where
         scope: PhantomData,
     };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    if rt::active() {
+    if door::active() {
         scope.data.join_spawned();
     } else {
         while scope.data.num_running_threads.load(Ordering::Acquire) != 0 {

@@ -9,7 +9,7 @@ mod weak;
 
 pub use weak::Weak;
 
-use crate::rt::{self, Action};
+use crate::door::{self, Action};
 use ::std::any::{Any, type_name};
 use ::std::mem::{ManuallyDrop, MaybeUninit};
 use ::std::pin::Pin;
@@ -29,7 +29,7 @@ pub struct Arc<T: ?Sized> {
 #[track_caller]
 fn count<T: ?Sized>(data: *const T, action: Action) -> bool {
     let header = data.cast::<()>().wrapping_byte_sub(size_of::<usize>());
-    rt::count(header, type_name::<Arc<T>>(), action)
+    door::count(header, type_name::<Arc<T>>(), action)
 }
 
 impl<T: ?Sized> Arc<T> {

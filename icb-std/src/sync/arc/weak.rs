@@ -1,7 +1,7 @@
 //! `std::sync::Weak`.
 
 use super::{Arc, count};
-use crate::rt::Action;
+use crate::door::Action;
 use ::std::fmt;
 use ::std::mem::ManuallyDrop;
 use ::std::ptr;

@@ -20,7 +20,7 @@ pub use int::{
 };
 pub use ptr::AtomicPtr;
 
-use crate::rt::{self, Action};
+use crate::door::{self, Action};
 
 /// Mirrors `std::sync::atomic::ATOMIC_BOOL_INIT`.
 #[deprecated(since = "1.34.0", note = "the `new` function is now preferred")]
@@ -41,7 +41,7 @@ pub fn fence(order: Ordering) {
     if let Ordering::Relaxed = order {
         panic!("there is no such thing as a relaxed fence")
     }
-    if !rt::fence(rt::order(order)) {
+    if !door::fence(door::order(order)) {
         ::std::sync::atomic::fence(order);
     }
 }
@@ -61,7 +61,7 @@ const fn load_action(order: Ordering) -> Action {
     match order {
         Ordering::Release => panic!("there is no such thing as a release load"),
         Ordering::AcqRel => panic!("there is no such thing as an acquire-release load"),
-        _ => Action::Load(rt::order(order)),
+        _ => Action::Load(door::order(order)),
     }
 }
 
@@ -72,7 +72,7 @@ const fn store_action(order: Ordering) -> Action {
     match order {
         Ordering::Acquire => panic!("there is no such thing as an acquire store"),
         Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
-        _ => Action::Store(rt::order(order)),
+        _ => Action::Store(door::order(order)),
     }
 }
 
@@ -83,7 +83,7 @@ const fn exchange_action(weak: bool, success: Ordering, failure: Ordering) -> Ac
     match failure {
         Ordering::AcqRel => panic!("there is no such thing as an acquire-release failure ordering"),
         Ordering::Release => panic!("there is no such thing as a release failure ordering"),
-        _ => Action::CompareExchange { weak, success: rt::order(success), failure: rt::order(failure) },
+        _ => Action::CompareExchange { weak, success: door::order(success), failure: door::order(failure) },
     }
 }
 
@@ -140,8 +140,8 @@ macro_rules! common_methods {
 
             /// The variable as the runtime names it.
             #[inline]
-            fn target(&self) -> $crate::rt::AtomicRef {
-                $crate::rt::AtomicRef {
+            fn target(&self) -> $crate::door::AtomicRef {
+                $crate::door::AtomicRef {
                     address: (&raw const *self).cast(),
                     size: size_of::<$value>(),
                     type_name: stringify!($atomic),
@@ -153,7 +153,7 @@ macro_rules! common_methods {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 let action = super::load_action(order);
-                let Some(step) = $crate::rt::atomic(self.target(), action) else {
+                let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return self.real.load(order);
                 };
                 let value = self.real.load(Ordering::Relaxed);
@@ -166,7 +166,7 @@ macro_rules! common_methods {
             #[track_caller]
             pub fn store(&self, val: $value, order: Ordering) {
                 let action = super::store_action(order);
-                let Some(step) = $crate::rt::atomic(self.target(), action) else {
+                let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return self.real.store(val, order);
                 };
                 self.real.store(val, Ordering::Relaxed);
@@ -182,8 +182,8 @@ macro_rules! common_methods {
                 new: impl FnOnce($value) -> $value,
                 real: impl FnOnce(&::std::sync::atomic::$atomic $($arguments)*) -> $value,
             ) -> $value {
-                let action = $crate::rt::Action::ReadModifyWrite($crate::rt::order(order));
-                let Some(step) = $crate::rt::atomic(self.target(), action) else {
+                let action = $crate::door::Action::ReadModifyWrite($crate::door::order(order));
+                let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return real(&self.real);
                 };
                 let old = self.real.load(Ordering::Relaxed);
@@ -224,7 +224,7 @@ macro_rules! common_methods {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let action = super::exchange_action(false, success, failure);
-                let Some(step) = $crate::rt::atomic(self.target(), action) else {
+                let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return self.real.compare_exchange(current, new, success, failure);
                 };
                 self.exchange(step, current, new, false)
@@ -241,7 +241,7 @@ macro_rules! common_methods {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let action = super::exchange_action(true, success, failure);
-                let Some(step) = $crate::rt::atomic(self.target(), action) else {
+                let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return self.real.compare_exchange_weak(current, new, success, failure);
                 };
                 let spurious = step.fails_spuriously();
@@ -251,7 +251,7 @@ macro_rules! common_methods {
             #[inline]
             fn exchange(
                 &self,
-                step: $crate::rt::AtomicStep,
+                step: $crate::door::AtomicStep,
                 current: $value,
                 new: $value,
                 spurious: bool,

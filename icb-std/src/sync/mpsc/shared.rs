@@ -2,7 +2,7 @@
 //! operation may go on and what it led to, and the queue is then touched at once; outside, a lock and two condition
 //! variables of the real world do the same.
 
-use crate::rt::{Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
 use ::std::collections::VecDeque;
@@ -112,7 +112,7 @@ impl<T> Shared<T> {
     #[inline]
     #[track_caller]
     fn perform(&self, action: Action) -> Option<Effect> {
-        if !crate::rt::active() {
+        if !crate::door::active() {
             return None;
         }
         self.handle.perform(self.init(), action)
@@ -154,7 +154,7 @@ impl<T> Shared<T> {
     pub(super) fn receive(&self, timeout: Option<Duration>) -> Received<T> {
         let effect = match timeout {
             None => self.perform(Action::Receive { timed: false }),
-            Some(_) if !crate::rt::active() => None,
+            Some(_) if !crate::door::active() => None,
             Some(timeout) => self.handle.perform_timed(self.init(), Action::Receive { timed: true }, timeout),
         };
         match effect {
