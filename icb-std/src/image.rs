@@ -80,7 +80,8 @@ fn writable_regions() -> Option<Vec<Region>> {
 
 /// The bytes that the image held at an address, if it lies in the image.
 fn initial_bytes(address: usize, len: usize) -> Option<&'static [u8]> {
-    let region = |region: &&Region| address >= region.start && address + len <= region.start + region.bytes.len();
+    let region =
+        |region: &&Region| address >= region.start && address + len <= region.start + region.bytes.len();
     let region = IMAGE.get()?.iter().find(region)?;
     Some(&region.bytes[address - region.start..][..len])
 }

@@ -37,13 +37,13 @@ pub mod model;
 pub use model::model;
 
 #[cfg(icb)]
+mod door;
+#[cfg(icb)]
 pub mod hint;
 #[cfg(icb)]
 mod image;
 #[cfg(icb)]
 pub mod prelude;
-#[cfg(icb)]
-mod door;
 #[cfg(icb)]
 pub mod sync;
 #[cfg(icb)]

@@ -64,9 +64,7 @@ mod mirrored {
         }
 
         fn table<W: Wake + Send + Sync + 'static>() -> &'static RawWakerVTable {
-            const {
-                &RawWakerVTable::new(clone_waker::<W>, wake::<W>, wake_by_ref::<W>, drop_waker::<W>)
-            }
+            const { &RawWakerVTable::new(clone_waker::<W>, wake::<W>, wake_by_ref::<W>, drop_waker::<W>) }
         }
 
         RawWaker::new(Arc::into_raw(waker).cast(), table::<W>())

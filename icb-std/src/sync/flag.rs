@@ -1,8 +1,8 @@
 //! The flags of a lock: poisoned, and used outside an execution. Setting and reading them is part of the operation
 //! that the lock performs, not a step of its own.
 
-use crate::image::ESCAPED;
 use crate::door;
+use crate::image::ESCAPED;
 use ::std::sync::PoisonError;
 use ::std::sync::atomic::{AtomicU8, Ordering};
 

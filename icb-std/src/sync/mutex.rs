@@ -3,8 +3,8 @@
 //! `clear_poison` are no steps of their own.
 
 use super::flag::Flag;
-use crate::image::{self, Restore};
 use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
+use crate::image::{self, Restore};
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
 use ::std::fmt;

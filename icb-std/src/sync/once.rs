@@ -2,8 +2,8 @@
 //! initialises), leaving, looking whether it is complete, `wait`. One entry is one step also where `std` looks
 //! first and enters then. `call_once` from within its own initialiser is the deadlock that it is in `std`.
 
-use crate::image::{ESCAPED, Restore};
 use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
+use crate::image::{ESCAPED, Restore};
 use ::std::any::type_name;
 use ::std::fmt;
 use ::std::panic::{RefUnwindSafe, UnwindSafe};
@@ -35,6 +35,7 @@ pub struct OnceState {
 
 /// Mirrors `std::sync::ONCE_INIT`.
 #[deprecated(since = "1.38.0", note = "the `Once::new()` function is now preferred")]
+#[expect(clippy::declare_interior_mutable_const, reason = "std declares it so")]
 pub const ONCE_INIT: Once = Once::new();
 
 /// The object that a `Once` stands for: itself, or the `OnceLock` or `LazyLock` around it.
@@ -44,6 +45,7 @@ pub(super) struct Owner {
     pub(super) type_name: &'static str,
 }
 
+#[expect(clippy::new_without_default, reason = "std's has no default either")]
 impl Once {
     /// Mirrors `std::sync::Once::new`.
     #[inline]

@@ -3,8 +3,8 @@
 //! platform (writer preference, for one) is assumed, so what any of them does is among what is explored.
 
 use super::flag::Flag;
-use crate::image::{self, Restore};
 use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
+use crate::image::{self, Restore};
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
 use ::std::fmt;
@@ -86,7 +86,9 @@ impl<T> RwLock<T> {
 unsafe fn restore<T>(address: *const ()) {
     let this = address.cast::<RwLock<T>>();
     // SAFETY: the lock is alive; if it is in the image it is a static.
-    unsafe { image::restore_at_end((*this).data.get(), (*this).core.flag.bits(), &raw const (*this).core.restore) }
+    unsafe {
+        image::restore_at_end((*this).data.get(), (*this).core.flag.bits(), &raw const (*this).core.restore)
+    }
 }
 
 impl<T: ?Sized> RwLock<T> {

@@ -16,7 +16,6 @@ pub struct Key {
 
 impl Key {
     #[doc(hidden)]
-    #[expect(clippy::new_without_default, reason = "made by the macro only")]
     pub const fn new() -> Key {
         Key { _content: AtomicU8::new(0) }
     }

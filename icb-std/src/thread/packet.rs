@@ -119,8 +119,7 @@ where
     }
     let outcome = Arc::new(Outcome::default());
     let result = UnsafeCell::new(None);
-    let packet =
-        Arc::new(Packet { scope: counting, result, outcome: outcome.clone(), _marker: PhantomData });
+    let packet = Arc::new(Packet { scope: counting, result, outcome: outcome.clone(), _marker: PhantomData });
     let theirs = packet.clone();
     let run = move || {
         let result = catch_unwind(AssertUnwindSafe(f));
@@ -144,10 +143,10 @@ where
         let thread = Thread::real(native.thread().clone());
         return Ok(JoinInner { native: Native::Real(native), thread, packet });
     }
-    let own_name = name.clone().map(|name| {
+    if let Some(name) = &name {
         CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
-        name
-    });
+    }
+    let own_name = name.clone();
     let main = Box::new(move || {
         if let Some(id) = door::current() {
             current::set_current(Thread::modelled(id, own_name.as_deref()));
@@ -155,7 +154,8 @@ where
         run()
     });
     // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
-    let main = unsafe { ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, door::ThreadMain>(main) };
+    let main =
+        unsafe { ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, door::ThreadMain>(main) };
     let handle_name = name.clone();
     let id = door::spawn(name, stack_size, main).expect("the execution has just been seen active");
     if let Some(scope) = scope {

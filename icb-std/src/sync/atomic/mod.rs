@@ -24,14 +24,17 @@ use crate::door::{self, Action};
 
 /// Mirrors `std::sync::atomic::ATOMIC_BOOL_INIT`.
 #[deprecated(since = "1.34.0", note = "the `new` function is now preferred")]
+#[expect(clippy::declare_interior_mutable_const, reason = "std declares it so")]
 pub const ATOMIC_BOOL_INIT: AtomicBool = AtomicBool::new(false);
 
 /// Mirrors `std::sync::atomic::ATOMIC_ISIZE_INIT`.
 #[deprecated(since = "1.34.0", note = "the `new` function is now preferred")]
+#[expect(clippy::declare_interior_mutable_const, reason = "std declares it so")]
 pub const ATOMIC_ISIZE_INIT: AtomicIsize = AtomicIsize::new(0);
 
 /// Mirrors `std::sync::atomic::ATOMIC_USIZE_INIT`.
 #[deprecated(since = "1.34.0", note = "the `new` function is now preferred")]
+#[expect(clippy::declare_interior_mutable_const, reason = "std declares it so")]
 pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);
 
 /// Mirrors `std::sync::atomic::fence`.
