@@ -1,0 +1,220 @@
+//! Builds the tests: an own target directory, an own profile, `--cfg icb`, everything else as the user has it.
+
+use super::config::{Config, Route, bootstrap};
+use super::metadata::{Workspace, has_harness};
+use super::tests::TargetId;
+use crate::cli::{BuildArgs, TargetArgs};
+use crate::exit_code::Error;
+use cargo_metadata::{Artifact, BuildScript, Message, Package, PackageId};
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The profile: optimised, because a search runs a test a million times, with every check of a debug build.
+const PROFILE: [&str; 5] = [
+    "profile.icb.inherits=\"release\"",
+    "profile.icb.debug-assertions=true",
+    "profile.icb.overflow-checks=true",
+    "profile.icb.debug=\"line-tables-only\"",
+    "profile.icb.panic=\"unwind\"",
+];
+
+/// A test executable.
+pub(crate) struct Executable {
+    /// Of which target.
+    pub(crate) target: TargetId,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// Where its tests run: the directory of its package.
+    pub(crate) directory: PathBuf,
+    /// What cargo sets for its tests.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+}
+
+/// What a build has made.
+pub(crate) struct Build {
+    /// Test executables, in cargo's order.
+    pub(crate) executables: Vec<Executable>,
+    /// Targets that have no harness.
+    pub(crate) skipped: Vec<TargetId>,
+}
+
+/// The cargo that called us, or the one of the path.
+pub(crate) fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Builds the selected tests.
+pub(crate) fn build(
+    workspace: &Workspace,
+    targets: &TargetArgs,
+    options: &BuildArgs,
+) -> Result<Build, Error> {
+    workspace.check_selection(targets)?;
+    let here =
+        std::env::current_dir().map_err(|error| Error::internal("there is no current directory", error))?;
+    let config = Config::load(&here);
+    let host = host()?;
+    let mut command = Command::new(cargo());
+    command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]);
+    command.args(targets.to_cargo()).args(options.features_to_cargo()).args(options.locking_to_cargo());
+    if let Some(path) = &options.manifest_path {
+        command.arg("--manifest-path").arg(path);
+    }
+    if let Some(jobs) = options.jobs {
+        command.args(["--jobs", &jobs.to_string()]);
+    }
+    profile(&mut command, options.profile.as_deref());
+    // With an explicit target, build scripts and procedural macros are built without our flags.
+    let chosen = std::env::var_os("CARGO_BUILD_TARGET").is_some() || config.has_target();
+    let triple = options.target.as_deref().unwrap_or(&host);
+    if options.target.is_some() || !chosen {
+        command.args(["--target", triple]);
+    }
+    flags(&mut command, &config, triple);
+    command.arg("--target-dir").arg(&workspace.directory);
+    let (artifacts, scripts) = run(command)?;
+    Ok(assemble(workspace, &config, artifacts, &scripts))
+}
+
+fn profile(command: &mut Command, users: Option<&str>) {
+    if users.is_none() {
+        command.args(PROFILE.iter().flat_map(|setting| ["--config", setting]));
+    }
+    command.args(["--profile", users.unwrap_or("icb")]);
+}
+
+fn flags(command: &mut Command, config: &Config, triple: &str) {
+    let variable = |name: &str| std::env::var(name).ok();
+    let route = config.route(
+        variable("CARGO_ENCODED_RUSTFLAGS").as_deref(),
+        variable("RUSTFLAGS").as_deref(),
+        triple,
+    );
+    match route {
+        Route::Environment(flags) => command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS"),
+        Route::Argument(setting) => command.args(["--config", &setting]),
+    };
+    command.env("RUSTC_BOOTSTRAP", bootstrap(variable("RUSTC_BOOTSTRAP").as_deref()));
+}
+
+type Scripts = HashMap<PackageId, BuildScript>;
+
+/// Runs cargo, whose own messages go to the terminal, and collects what it has made.
+fn run(mut command: Command) -> Result<(Vec<Artifact>, Scripts), Error> {
+    let failed = |error| Error::internal("cannot run cargo", error);
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut artifacts = Vec::new();
+    let mut scripts = Scripts::new();
+    for message in child.stdout.take().into_iter().flat_map(|out| Message::parse_stream(BufReader::new(out)))
+    {
+        match message.map_err(failed)? {
+            Message::CompilerArtifact(artifact) if artifact.profile.test && artifact.executable.is_some() => {
+                artifacts.push(artifact);
+            }
+            Message::BuildScriptExecuted(script) => drop(scripts.insert(script.package_id.clone(), script)),
+            _ => {}
+        }
+    }
+    if child.wait().map_err(failed)?.success() { Ok((artifacts, scripts)) } else { Err(Error::Build) }
+}
+
+fn assemble(workspace: &Workspace, config: &Config, artifacts: Vec<Artifact>, scripts: &Scripts) -> Build {
+    let mut built = Build { executables: Vec::new(), skipped: Vec::new() };
+    let shared = config.environment(&workspace.root);
+    for artifact in artifacts {
+        let Some((package, path)) = workspace.package(&artifact.package_id).zip(artifact.executable) else {
+            continue;
+        };
+        let target = TargetId::new(package.name.as_str(), &artifact.target);
+        if !has_harness(package, &artifact.target) {
+            built.skipped.push(target);
+            continue;
+        }
+        let path: PathBuf = path.into();
+        let mut environment = shared.clone();
+        environment.extend(package_environment(package, scripts.get(&package.id)));
+        environment.push(library_path(&path, scripts.values(), &workspace.directory));
+        let directory = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
+        built.executables.push(Executable { target, path, directory, environment });
+    }
+    built
+}
+
+/// What cargo sets for the tests of a package.
+fn package_environment(package: &Package, script: Option<&BuildScript>) -> Vec<(OsString, OsString)> {
+    let version = &package.version;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let path =
+        |path: &Option<cargo_metadata::camino::Utf8PathBuf>| path.clone().unwrap_or_default().into_string();
+    let directory = package.manifest_path.parent().map(ToString::to_string).unwrap_or_default();
+    let mut variables: Vec<(OsString, OsString)> = [
+        ("CARGO_MANIFEST_DIR", directory),
+        ("CARGO_MANIFEST_PATH", package.manifest_path.to_string()),
+        ("CARGO_PKG_NAME", package.name.to_string()),
+        ("CARGO_PKG_VERSION", version.to_string()),
+        ("CARGO_PKG_VERSION_MAJOR", version.major.to_string()),
+        ("CARGO_PKG_VERSION_MINOR", version.minor.to_string()),
+        ("CARGO_PKG_VERSION_PATCH", version.patch.to_string()),
+        ("CARGO_PKG_VERSION_PRE", version.pre.to_string()),
+        ("CARGO_PKG_AUTHORS", package.authors.join(":")),
+        ("CARGO_PKG_DESCRIPTION", text(&package.description)),
+        ("CARGO_PKG_HOMEPAGE", text(&package.homepage)),
+        ("CARGO_PKG_REPOSITORY", text(&package.repository)),
+        ("CARGO_PKG_LICENSE", text(&package.license)),
+        ("CARGO_PKG_LICENSE_FILE", path(&package.license_file)),
+        ("CARGO_PKG_README", path(&package.readme)),
+        (
+            "CARGO_PKG_RUST_VERSION",
+            package.rust_version.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ),
+    ]
+    .map(|(name, value)| (name.into(), value.into()))
+    .into();
+    variables.push(("CARGO".into(), cargo()));
+    if let Some(script) = script {
+        variables.push(("OUT_DIR".into(), script.out_dir.clone().into_os_string()));
+        variables.extend(script.env.iter().map(|(name, value)| (name.into(), value.into())));
+    }
+    variables
+}
+
+/// Where the dynamic linker looks: the directories of the build, of build scripts and of the toolchain.
+fn library_path<'a>(
+    executable: &Path,
+    scripts: impl Iterator<Item = &'a BuildScript>,
+    icb_directory: &Path,
+) -> (OsString, OsString) {
+    let name = if cfg!(target_os = "macos") {
+        "DYLD_FALLBACK_LIBRARY_PATH"
+    } else if cfg!(windows) {
+        "PATH"
+    } else {
+        "LD_LIBRARY_PATH"
+    };
+    let mut paths: Vec<PathBuf> = executable.ancestors().skip(1).take(2).map(Path::to_path_buf).collect();
+    for linked in scripts.flat_map(|script| &script.linked_paths) {
+        let linked = linked.as_str();
+        let path = Path::new(linked.split_once('=').map_or(linked, |(_, path)| path));
+        if path.starts_with(icb_directory) {
+            paths.push(path.to_path_buf());
+        }
+    }
+    paths.extend(std::env::var_os(name).iter().flat_map(std::env::split_paths));
+    let joined = std::env::join_paths(paths).unwrap_or_default();
+    (name.into(), joined)
+}
+
+/// The triple of this machine.
+pub(crate) fn host() -> Result<String, Error> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(&rustc)
+        .arg("-vV")
+        .output()
+        .map_err(|error| Error::internal(format!("cannot run {}", OsStr::new(&rustc).display()), error))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| Error::Internal("rustc -vV names no host".to_owned()))
+}

@@ -1,0 +1,153 @@
+//! What the user's cargo configuration says about compiler flags, and how ours are added to them.
+//!
+//! Cargo takes flags from one source only: `CARGO_ENCODED_RUSTFLAGS`, else `RUSTFLAGS`, else
+//! `target.*.rustflags`, else `build.rustflags`. Ours must therefore go where the user's are.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Flags that turn the mirrored library on.
+const FLAGS: [&str; 4] = ["--cfg", "icb", "--check-cfg", "cfg(icb)"];
+
+/// Cargo's separator in `CARGO_ENCODED_RUSTFLAGS`.
+const SEPARATOR: char = '\x1f';
+
+/// How our flags reach rustc.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Route {
+    /// As `CARGO_ENCODED_RUSTFLAGS`, the user's flags first.
+    Environment(String),
+    /// As an argument of cargo.
+    Argument(String),
+}
+
+/// The tables of cargo's configuration, nearest first.
+pub(crate) struct Config {
+    tables: Vec<toml::Table>,
+}
+
+impl Config {
+    /// Reads the files that cargo reads when it starts in a directory.
+    pub(crate) fn load(directory: &Path) -> Config {
+        let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| {
+            let home = std::env::home_dir()?;
+            Some(home.join(".cargo"))
+        });
+        let directories = directory.ancestors().map(|ancestor| ancestor.join(".cargo")).chain(home);
+        let tables = directories.filter_map(|directory| {
+            let read = |name| std::fs::read_to_string(directory.join(name));
+            read("config.toml").or_else(|_| read("config")).ok()?.parse().ok()
+        });
+        Config { tables: tables.collect() }
+    }
+
+    /// Whether the user has chosen a target in a configuration file.
+    pub(crate) fn has_target(&self) -> bool {
+        self.tables.iter().any(|table| table.get("build").is_some_and(|build| build.get("target").is_some()))
+    }
+
+    /// How our flags are to be added, given the two variables of the environment.
+    pub(crate) fn route(&self, encoded: Option<&str>, plain: Option<&str>, triple: &str) -> Route {
+        let separator = SEPARATOR.to_string();
+        let ours = FLAGS.join(&separator);
+        if let Some(flags) = encoded.filter(|flags| !flags.is_empty()) {
+            return Route::Environment(format!("{flags}{SEPARATOR}{ours}"));
+        }
+        if let Some(flags) = plain {
+            let words = flags.split_whitespace().chain(FLAGS);
+            return Route::Environment(words.collect::<Vec<_>>().join(&separator));
+        }
+        let list = FLAGS.map(|flag| format!("'{flag}'")).join(",");
+        let key = if self.has_target_flags(triple) { "target.'cfg(all())'" } else { "build" };
+        Route::Argument(format!("{key}.rustflags=[{list}]"))
+    }
+
+    fn has_target_flags(&self, triple: &str) -> bool {
+        let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", triple.to_uppercase().replace(['-', '.'], "_"));
+        let in_file = |table: &toml::Table| {
+            table.get("target").and_then(toml::Value::as_table).is_some_and(|targets| {
+                let ours = |key: &str| key == triple || key.starts_with("cfg(");
+                targets.iter().any(|(key, target)| ours(key) && target.get("rustflags").is_some())
+            })
+        };
+        std::env::var_os(variable).is_some() || self.tables.iter().any(in_file)
+    }
+
+    /// The variables of the `[env]` tables, with which cargo runs tests; `root` is the workspace.
+    pub(crate) fn environment(&self, root: &Path) -> Vec<(OsString, OsString)> {
+        let mut variables: Vec<(OsString, OsString)> = Vec::new();
+        for (name, value) in self.tables.iter().filter_map(|table| table.get("env")?.as_table()).flatten() {
+            let flag = |key: &str| value.get(key).and_then(toml::Value::as_bool).unwrap_or(false);
+            let Some(text) = value.as_str().or_else(|| value.get("value")?.as_str()) else { continue };
+            let taken = variables.iter().any(|(other, _)| other == name.as_str());
+            if taken || (std::env::var_os(name).is_some() && !flag("force")) {
+                continue;
+            }
+            let text = if flag("relative") { root.join(text).into_os_string() } else { text.into() };
+            variables.push((name.into(), text));
+        }
+        variables
+    }
+}
+
+/// The value of `RUSTC_BOOTSTRAP` under which the mirrored library, and only it, may use unstable features.
+pub(crate) fn bootstrap(users: Option<&str>) -> String {
+    match users {
+        None | Some("") => "icb_std".to_owned(),
+        Some("1") => "1".to_owned(),
+        Some(list) if list.split(',').any(|name| name == "icb_std") => list.to_owned(),
+        Some(list) => format!("{list},icb_std"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config { tables: vec![text.parse().unwrap()] }
+    }
+
+    const LIST: &str = "['--cfg','icb','--check-cfg','cfg(icb)']";
+
+    #[test]
+    fn our_flags_go_where_the_users_are() {
+        let none = config("");
+        assert_eq!(none.route(None, None, "t"), Route::Argument(format!("build.rustflags={LIST}")));
+        let Route::Environment(flags) = none.route(None, Some("-Copt-level=1  --cfg x"), "t") else {
+            panic!()
+        };
+        assert_eq!(flags.replace('\x1f', " "), "-Copt-level=1 --cfg x --cfg icb --check-cfg cfg(icb)");
+        let Route::Environment(flags) = none.route(Some("-a\x1fb c"), Some("-d"), "t") else { panic!() };
+        assert_eq!(flags.replace('\x1f', "|"), "-a|b c|--cfg|icb|--check-cfg|cfg(icb)");
+        let build = config("[build]\nrustflags = ['--cfg', 'x']");
+        assert_eq!(build.route(None, None, "t"), none.route(None, None, "t"));
+        for text in ["[target.t]\nrustflags = []", "[target.'cfg(unix)']\nrustflags = 'x'"] {
+            let expected = Route::Argument(format!("target.'cfg(all())'.rustflags={LIST}"));
+            assert_eq!(config(text).route(None, None, "t"), expected, "{text}");
+        }
+        let other = config("[target.other]\nrustflags = []");
+        assert_eq!(other.route(None, None, "t"), none.route(None, None, "t"));
+    }
+
+    #[test]
+    fn a_users_bootstrap_value_is_kept() {
+        for (users, expected) in [
+            (None, "icb_std"),
+            (Some("1"), "1"),
+            (Some("a"), "a,icb_std"),
+            (Some("a,icb_std"), "a,icb_std"),
+            (Some(""), "icb_std"),
+        ] {
+            assert_eq!(bootstrap(users), expected);
+        }
+    }
+
+    #[test]
+    fn variables_for_tests_are_read() {
+        let text = "[env]\nICB_X_ONE = 'a'\nICB_X_TWO = { value = 'b', relative = true }\nPATH = 'c'";
+        let variables = config(text).environment(Path::new("/w"));
+        let expected = [("ICB_X_ONE", "a"), ("ICB_X_TWO", "/w/b")];
+        assert_eq!(variables, expected.map(|(name, value)| (name.into(), value.into())));
+    }
+}

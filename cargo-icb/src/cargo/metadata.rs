@@ -1,0 +1,134 @@
+//! The user's workspace: its packages, its target directory, what its manifests say about harnesses.
+
+use crate::cli::{BuildArgs, TargetArgs};
+use crate::exit_code::Error;
+use cargo_metadata::{MetadataCommand, Package, PackageId, TargetKind};
+use std::fs::{self, File, TryLockError};
+use std::path::PathBuf;
+
+/// The workspace under test.
+pub(crate) struct Workspace {
+    /// Its root directory; rustc's relative source paths start here.
+    pub(crate) root: PathBuf,
+    /// `<target>/icb`: where everything that this tool makes goes.
+    pub(crate) directory: PathBuf,
+    packages: Vec<Package>,
+}
+
+impl Workspace {
+    /// Asks cargo.
+    pub(crate) fn load(build: &BuildArgs) -> Result<Workspace, Error> {
+        let mut command = MetadataCommand::new();
+        command.no_deps().other_options(build.locking_to_cargo());
+        if let Some(path) = &build.manifest_path {
+            command.manifest_path(path);
+        }
+        let metadata = command.exec().map_err(|error| match error {
+            cargo_metadata::Error::CargoMetadata { stderr } => {
+                Error::Usage(stderr.trim().trim_start_matches("error: ").to_owned())
+            }
+            other => Error::internal("cannot run cargo metadata", other),
+        })?;
+        let target = build.target_dir.clone().unwrap_or_else(|| metadata.target_directory.clone().into());
+        let target = std::path::absolute(&target).unwrap_or(target);
+        Ok(Workspace {
+            root: metadata.workspace_root.into(),
+            directory: target.join("icb"),
+            packages: metadata.packages,
+        })
+    }
+
+    /// The package of an artifact.
+    pub(crate) fn package(&self, id: &PackageId) -> Option<&Package> {
+        self.packages.iter().find(|package| package.id == *id)
+    }
+
+    /// Whether the workspace has a package of this name.
+    pub(crate) fn has_package(&self, name: &str) -> bool {
+        self.packages.iter().any(|package| package.name.as_str() == name)
+    }
+
+    /// Refuses plain package names that the workspace does not have.
+    pub(crate) fn check_selection(&self, targets: &TargetArgs) -> Result<(), Error> {
+        let plain = |spec: &&String| spec.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
+        match targets
+            .package
+            .iter()
+            .chain(&targets.exclude)
+            .filter(plain)
+            .find(|spec| !self.has_package(spec))
+        {
+            None => Ok(()),
+            Some(missing) => {
+                let names: Vec<&str> = self.packages.iter().map(|package| package.name.as_str()).collect();
+                Err(Error::Usage(format!(
+                    "there is no package `{missing}` in the workspace {}; it has {}",
+                    self.root.display(),
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// Makes sure that no other `cargo icb` works in the same directory.
+    pub(crate) fn lock(&self) -> Result<File, Error> {
+        let doing = |error: std::io::Error| {
+            Error::internal(format!("cannot use {}", self.directory.display()), error)
+        };
+        fs::create_dir_all(&self.directory).map_err(doing)?;
+        let file = File::create(self.directory.join("lock")).map_err(doing)?;
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                eprintln!("Waiting for another `cargo icb` that uses {}", self.directory.display());
+            }
+            Err(TryLockError::Error(error)) => return Err(doing(error)),
+        }
+        file.lock().map_err(doing)?;
+        Ok(file)
+    }
+}
+
+/// Whether a target has Rust's own test harness, which can list tests and run one of them.
+pub(crate) fn has_harness(package: &Package, target: &cargo_metadata::Target) -> bool {
+    let text = fs::read_to_string(&package.manifest_path).unwrap_or_default();
+    harness_in(&text, section_of(target), &target.name)
+}
+
+fn section_of(target: &cargo_metadata::Target) -> &'static str {
+    match target.kind.first() {
+        Some(TargetKind::Bin) => "bin",
+        Some(TargetKind::Test) => "test",
+        Some(TargetKind::Example) => "example",
+        Some(TargetKind::Bench) => "bench",
+        _ => "lib",
+    }
+}
+
+fn harness_in(manifest: &str, section: &str, name: &str) -> bool {
+    let Ok(manifest) = manifest.parse::<toml::Table>() else { return true };
+    let says_no = |table: &toml::Value| table.get("harness").and_then(toml::Value::as_bool) == Some(false);
+    match manifest.get(section) {
+        Some(toml::Value::Array(tables)) => !tables
+            .iter()
+            .any(|table| table.get("name").and_then(toml::Value::as_str) == Some(name) && says_no(table)),
+        Some(table) => !says_no(table),
+        None => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn harnesses_are_read_from_the_manifest() {
+        let manifest = "[package]\nname = 'a'\n[lib]\nharness = false\n\
+                        [[test]]\nname = 'x'\nharness = false\n[[test]]\nname = 'y'\n";
+        assert!(!harness_in(manifest, "lib", "a"));
+        assert!(!harness_in(manifest, "test", "x"));
+        assert!(harness_in(manifest, "test", "y"));
+        assert!(harness_in(manifest, "test", "z"));
+        assert!(harness_in(manifest, "bin", "a"));
+    }
+}

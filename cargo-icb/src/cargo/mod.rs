@@ -1,0 +1,6 @@
+//! Everything that asks cargo or rustc: the workspace, its configuration, the build, the list of tests.
+
+pub(crate) mod build;
+pub(crate) mod config;
+pub(crate) mod metadata;
+pub(crate) mod tests;

@@ -1,0 +1,158 @@
+//! Tests and their names: which there are in an executable, and which are meant.
+
+use super::build::{Build, Executable};
+use crate::cli::FilterArgs;
+use crate::exit_code::Error;
+use cargo_metadata::TargetKind;
+use std::collections::HashSet;
+use std::fmt;
+use std::process::Command;
+
+/// A target of a package.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct TargetId {
+    /// Name of the package.
+    pub(crate) package: String,
+    /// `lib`, the name of an integration test, `bin:NAME` or `example:NAME`.
+    pub(crate) label: String,
+}
+
+impl TargetId {
+    /// Names a target.
+    pub(crate) fn new(package: &str, target: &cargo_metadata::Target) -> TargetId {
+        let name = &target.name;
+        let label = match target.kind.first() {
+            Some(TargetKind::Bin) => format!("bin:{name}"),
+            Some(TargetKind::Example) => format!("example:{name}"),
+            Some(TargetKind::Bench) => format!("bench:{name}"),
+            Some(TargetKind::Test) if name == "lib" => "test:lib".to_owned(),
+            Some(TargetKind::Test) => name.clone(),
+            _ => "lib".to_owned(),
+        };
+        TargetId { package: package.to_owned(), label }
+    }
+
+    /// The arguments of cargo that select this target alone.
+    pub(crate) fn to_cargo(&self) -> (&'static str, Option<String>) {
+        match self.label.split_once(':') {
+            None if self.label == "lib" => ("lib", None),
+            None => ("test", Some(self.label.clone())),
+            Some(("bin", name)) => ("bin", Some(name.to_owned())),
+            Some(("example", name)) => ("example", Some(name.to_owned())),
+            Some((_, name)) => ("test", Some(name.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for TargetId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}::{}", self.package, self.label)
+    }
+}
+
+/// A test.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct TestId {
+    /// Its target.
+    pub(crate) target: TargetId,
+    /// Its name, as libtest prints it.
+    pub(crate) name: String,
+}
+
+impl fmt::Display for TestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}::{}", self.target, self.name)
+    }
+}
+
+/// A test that can be run.
+#[derive(Clone)]
+pub(crate) struct Test<'a> {
+    /// Its name.
+    pub(crate) id: TestId,
+    /// Its executable.
+    pub(crate) executable: &'a Executable,
+    /// Whether it is marked `#[ignore]`.
+    pub(crate) ignored: bool,
+}
+
+/// The tests of a build that are meant, in order.
+pub(crate) fn select<'a>(
+    build: &'a Build,
+    filters: &[String],
+    options: &FilterArgs,
+) -> Result<Vec<Test<'a>>, Error> {
+    let mut tests = Vec::new();
+    let mut count = 0;
+    for executable in &build.executables {
+        let ignored: HashSet<String> = list(executable, &["--ignored"])?.into_iter().collect();
+        for name in list(executable, &[])? {
+            count += 1;
+            let ignored = ignored.contains(&name);
+            if is_meant(&name, ignored, filters, options) {
+                let id = TestId { target: executable.target.clone(), name };
+                tests.push(Test { id, executable, ignored });
+            }
+        }
+    }
+    if !tests.is_empty() {
+        return Ok(tests);
+    }
+    Err(Error::NoTests(if count == 0 {
+        "there are no tests in what cargo has built; select another package or target".to_owned()
+    } else if filters.is_empty() {
+        format!("none of the {count} tests is selected; see --ignored, --include-ignored and --skip")
+    } else {
+        let quoted: Vec<String> = filters.iter().map(|filter| format!("`{filter}`")).collect();
+        format!("no test matches {} among {count}; `cargo icb list` shows them", quoted.join(" or "))
+    }))
+}
+
+fn is_meant(name: &str, ignored: bool, filters: &[String], options: &FilterArgs) -> bool {
+    let matches =
+        |filter: &String| if options.exact { name == filter } else { name.contains(filter.as_str()) };
+    let by_name = (filters.is_empty() || filters.iter().any(matches)) && !options.skip.iter().any(matches);
+    let by_mark = if options.ignored { ignored } else { !ignored || options.include_ignored };
+    by_name && by_mark
+}
+
+/// Asks an executable for its tests.
+fn list(executable: &Executable, arguments: &[&str]) -> Result<Vec<String>, Error> {
+    let doing = || format!("cannot list the tests of {} ({})", executable.target, executable.path.display());
+    let output = Command::new(&executable.path)
+        .args(["--list", "--format", "terse"])
+        .args(arguments)
+        .current_dir(&executable.directory)
+        .envs(executable.environment.iter().map(|(name, value)| (name, value)))
+        .output()
+        .map_err(|error| Error::internal(doing(), error))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::internal(doing(), format!("{}; it said: {}", output.status, said.trim())));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn filters_work_as_in_libtest() {
+        let plain = FilterArgs::default();
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert!(is_meant("a::queue", false, &[], &plain));
+        assert!(is_meant("a::queue", false, &words(&["x", "que"]), &plain));
+        assert!(!is_meant("a::queue", false, &words(&["x"]), &plain));
+        assert!(!is_meant("a::queue", true, &[], &plain));
+        let exact = FilterArgs { exact: true, ..plain.clone() };
+        assert!(!is_meant("a::queue", false, &words(&["queue"]), &exact));
+        assert!(is_meant("a::queue", false, &words(&["a::queue"]), &exact));
+        let ignored = FilterArgs { ignored: true, ..plain.clone() };
+        assert!(is_meant("q", true, &[], &ignored) && !is_meant("q", false, &[], &ignored));
+        let both = FilterArgs { include_ignored: true, skip: words(&["slow"]), ..plain };
+        assert!(is_meant("q", true, &[], &both) && is_meant("q", false, &[], &both));
+        assert!(!is_meant("a::slow", false, &[], &both));
+    }
+}

@@ -1,0 +1,324 @@
+//! The command line: what can be asked for. What it means is in `command`.
+
+use crate::exit_code::HELP;
+use crate::settings::{Bound, Search};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Systematic concurrency testing: runs tests under every interleaving, fewest preemptions first.
+#[derive(Debug, Parser)]
+#[command(name = "cargo icb", bin_name = "cargo icb", version, after_help = HELP, max_term_width = 110)]
+pub(crate) struct Cli {
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    pub(crate) color: Color,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Explore tests, all at bound 0, then all at bound 1, …, and say what was found and what is proved
+    #[command(after_help = HELP)]
+    Test(TestArgs),
+    /// Run a stored failure again, and explain it
+    #[command(after_help = HELP)]
+    Replay(ReplayArgs),
+    /// List tests and stored failures
+    #[command(after_help = HELP)]
+    List(ListArgs),
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Arguments of `cargo icb test`.
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// Run only tests whose names contain one of these
+    #[arg(value_name = "FILTER")]
+    pub(crate) filters: Vec<String>,
+    /// Search all executions with at most so many preemptions: a number, or `unlimited`
+    #[arg(long, value_name = "N", default_value = "2", env = "ICB_MAX_BOUND")]
+    pub(crate) max_bound: Bound,
+    #[command(flatten)]
+    pub(crate) search: Search,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    #[command(flatten)]
+    pub(crate) targets: TargetArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    /// Show every step of a failure, also those that no other thread can notice
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+/// Arguments of `cargo icb replay`.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The test: its name, or PACKAGE::TARGET::TEST as a report prints it
+    #[arg(id = "TEST_NAME", value_name = "TEST")]
+    pub(crate) test: String,
+    /// Replay this schedule instead of the stored one
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) schedule: Option<String>,
+    /// With --schedule: which call of `model` in the test, counted from 0
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) model: u32,
+    #[command(flatten)]
+    pub(crate) search: Search,
+    #[command(flatten)]
+    pub(crate) targets: TargetArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    /// Show every step, also those that no other thread can notice
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+/// Arguments of `cargo icb list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// List only tests whose names contain one of these
+    #[arg(value_name = "FILTER")]
+    pub(crate) filters: Vec<String>,
+    /// List only failures that are stored; builds nothing
+    #[arg(long)]
+    pub(crate) failures: bool,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    #[command(flatten)]
+    pub(crate) targets: TargetArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+}
+
+/// Which tests of a target are meant.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Tests")]
+pub(crate) struct FilterArgs {
+    /// Filters are whole names
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// Run only tests marked #[ignore]
+    #[arg(long, conflicts_with = "include_ignored")]
+    pub(crate) ignored: bool,
+    /// Run tests marked #[ignore] as well
+    #[arg(long)]
+    pub(crate) include_ignored: bool,
+    /// Leave out tests whose names contain this
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) skip: Vec<String>,
+}
+
+/// Cargo's own options that select packages and targets; passed on as they are.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Packages and targets (as in cargo test)")]
+pub(crate) struct TargetArgs {
+    /// Package to test
+    #[arg(short, long, value_name = "SPEC")]
+    pub(crate) package: Vec<String>,
+    /// Test all packages of the workspace
+    #[arg(long, alias = "all")]
+    pub(crate) workspace: bool,
+    /// Leave out a package
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) exclude: Vec<String>,
+    /// Test the library
+    #[arg(long)]
+    pub(crate) lib: bool,
+    /// Test all binaries
+    #[arg(long)]
+    pub(crate) bins: bool,
+    /// Test this binary
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bin: Vec<String>,
+    /// Test all integration tests, and what else is tested by default
+    #[arg(long)]
+    pub(crate) tests: bool,
+    /// Test this integration test
+    #[arg(long, value_name = "NAME")]
+    pub(crate) test: Vec<String>,
+    /// Test all examples
+    #[arg(long)]
+    pub(crate) examples: bool,
+    /// Test this example
+    #[arg(long, value_name = "NAME")]
+    pub(crate) example: Vec<String>,
+}
+
+impl TargetArgs {
+    /// As arguments of cargo.
+    pub(crate) fn to_cargo(&self) -> Vec<String> {
+        let mut arguments = Vec::new();
+        let flags = [
+            ("--workspace", self.workspace),
+            ("--lib", self.lib),
+            ("--bins", self.bins),
+            ("--tests", self.tests),
+            ("--examples", self.examples),
+        ];
+        arguments.extend(flags.iter().filter(|(_, on)| *on).map(|(flag, _)| (*flag).to_owned()));
+        let lists = [
+            ("--package", &self.package),
+            ("--exclude", &self.exclude),
+            ("--bin", &self.bin),
+            ("--test", &self.test),
+            ("--example", &self.example),
+        ];
+        for (flag, values) in lists {
+            arguments.extend(values.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+        }
+        arguments
+    }
+}
+
+/// Cargo's own options that say how to build.
+#[derive(Clone, PartialEq, Debug, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Building (as in cargo test)")]
+#[serde(default)]
+pub(crate) struct BuildArgs {
+    /// Features to turn on
+    #[arg(short = 'F', long, value_name = "FEATURES")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) features: Vec<String>,
+    /// Turn on all features
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) all_features: bool,
+    /// Leave the default features off
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) no_default_features: bool,
+    /// Build for this target triple
+    #[arg(long, value_name = "TRIPLE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<String>,
+    /// Build with this profile instead of an optimised one with debug assertions
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) profile: Option<String>,
+    /// Compile this dependency against icb_std, its source untouched
+    #[arg(long, value_name = "PACKAGE")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) instrument: Vec<String>,
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    #[serde(skip)]
+    pub(crate) manifest_path: Option<PathBuf>,
+    /// Where artifacts and failures go, in its directory `icb`
+    #[arg(long, value_name = "DIRECTORY")]
+    #[serde(skip)]
+    pub(crate) target_dir: Option<PathBuf>,
+    /// How many compilers, and then how many tests, run at a time [default: number of cores]
+    #[arg(short, long, value_name = "N")]
+    #[serde(skip)]
+    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    /// Require that Cargo.lock is up to date
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) locked: bool,
+    /// Do without the network
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) offline: bool,
+    /// Both of these
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) frozen: bool,
+}
+
+impl BuildArgs {
+    /// The features, as arguments of cargo.
+    pub(crate) fn features_to_cargo(&self) -> Vec<String> {
+        let mut arguments: Vec<String> =
+            self.features.iter().flat_map(|feature| ["--features".to_owned(), feature.clone()]).collect();
+        let flags =
+            [("--all-features", self.all_features), ("--no-default-features", self.no_default_features)];
+        arguments.extend(flags.iter().filter(|(_, on)| *on).map(|(flag, _)| (*flag).to_owned()));
+        arguments
+    }
+
+    /// How the lock file and the network are treated, as arguments of cargo.
+    pub(crate) fn locking_to_cargo(&self) -> Vec<String> {
+        let flags = [("--locked", self.locked), ("--offline", self.offline), ("--frozen", self.frozen)];
+        flags.iter().filter(|(_, on)| *on).map(|(flag, _)| (*flag).to_owned()).collect()
+    }
+
+    /// How many tests run at a time.
+    pub(crate) fn job_count(&self) -> usize {
+        self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, usize::from)
+    }
+}
+
+/// Reads the command line of `cargo-icb test …` and of `cargo-icb icb test …`, as cargo calls its subcommands.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.get(1).is_some_and(|first| first == "icb") {
+        arguments.remove(1);
+    }
+    Cli::try_parse_from(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_words(words: &str) -> Result<Cli, clap::Error> {
+        parse(words.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn both_ways_of_calling_are_understood() {
+        for words in ["cargo-icb test --max-bound 3 -p a x y", "cargo-icb icb test x y --max-bound=3 -p a"] {
+            let Command::Test(test) = parse_words(words).unwrap().command else { panic!("{words}") };
+            assert_eq!((test.max_bound, test.filters.len()), (Bound::Limited(3), 2));
+            assert_eq!(test.targets.to_cargo(), ["--package", "a"]);
+        }
+    }
+
+    #[test]
+    fn selection_is_passed_on() {
+        let words =
+            "cargo-icb test --workspace --exclude b --lib --test t -F x,y --no-default-features --offline";
+        let Command::Test(test) = parse_words(words).unwrap().command else { panic!() };
+        assert_eq!(test.targets.to_cargo(), ["--workspace", "--lib", "--exclude", "b", "--test", "t"]);
+        assert_eq!(test.build.features_to_cargo(), ["--features", "x,y", "--no-default-features"]);
+        assert_eq!(test.build.locking_to_cargo(), ["--offline"]);
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        for (words, named) in [
+            ("cargo-icb test --max-bound lots", "a number of preemptions"),
+            ("cargo-icb test --max-time soon", "a duration is"),
+            ("cargo-icb test --no-such-option", "--no-such-option"),
+            ("cargo-icb test --granularity fine", "access"),
+            ("cargo-icb tset", "test"),
+            ("cargo-icb replay", "<TEST>"),
+            ("cargo-icb test --ignored --include-ignored", "cannot be used with"),
+            ("cargo-icb test -j 0", "0"),
+        ] {
+            let message = parse_words(words).map(|_| ()).unwrap_err().to_string();
+            assert!(message.contains(named), "{words}: {message}");
+        }
+    }
+}

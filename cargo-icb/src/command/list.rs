@@ -1,0 +1,50 @@
+//! `cargo icb list`: tests, and failures that are stored.
+
+use crate::cargo::build;
+use crate::cargo::metadata::Workspace;
+use crate::cargo::tests::select;
+use crate::cli::ListArgs;
+use crate::event::preemptions;
+use crate::exit_code::{Error, Exit};
+use crate::report::console::Console;
+use crate::store::Store;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {
+    let workspace = Workspace::load(&arguments.build)?;
+    let mut console = Console::new(Vec::new());
+    if !arguments.failures {
+        let _lock = workspace.lock()?;
+        let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
+        for target in &build.skipped {
+            console.line(&format!("{target}: skipped, it has a test harness of its own"));
+        }
+        for test in select(&build, &arguments.filters, &arguments.filter)? {
+            console.line(&format!("{}{}", test.id, if test.ignored { " (ignored)" } else { "" }));
+        }
+    }
+    let stored = Store::new(&workspace.directory).all();
+    if arguments.failures && stored.is_empty() {
+        console.line("no failure is stored");
+    } else if !stored.is_empty() && !arguments.failures {
+        console.line("");
+        console.line("Stored failures:");
+    }
+    let mut exit = Exit::Passed;
+    for (_, stored) in stored {
+        match stored {
+            Ok(stored) => console.line(&format!(
+                "{}: {}: {} ({})",
+                stored.id(),
+                stored.kind,
+                stored.message.lines().next().unwrap_or_default(),
+                preemptions(stored.bound),
+            )),
+            Err(error) => {
+                exit = error.exit();
+                console.line(&format!("error: {error}"));
+            }
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,17 @@
+//! The subcommands: each turns arguments into an exit code.
+
+mod list;
+mod replay;
+mod test;
+
+use crate::cli::Command;
+use crate::exit_code::{Error, Exit};
+
+/// Does what is asked for.
+pub(crate) fn run(command: Command) -> Result<Exit, Error> {
+    match command {
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::List(arguments) => list::run(&arguments),
+    }
+}

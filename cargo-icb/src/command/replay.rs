@@ -1,0 +1,205 @@
+//! `cargo icb replay`: runs a stored or given schedule again and explains what happens.
+
+use crate::cargo::build;
+use crate::cargo::metadata::Workspace;
+use crate::cargo::tests::{TargetId, Test, select};
+use crate::cli::{BuildArgs, FilterArgs, ReplayArgs, TargetArgs};
+use crate::exit_code::{Error, Exit};
+use crate::report::console::Console;
+use crate::report::failure::explanation;
+use crate::settings::Search;
+use crate::store::{Store, StoredFailure, resolve, test_path};
+use crate::worker::replay::{self, Replay, Replayed};
+use icb_core::trace::Schedule;
+
+/// What is to be replayed.
+struct Wanted {
+    stored: Option<StoredFailure>,
+    schedule: Schedule,
+    model: u32,
+    search: Search,
+    build: BuildArgs,
+    targets: TargetArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ReplayArgs) -> Result<Exit, Error> {
+    let workspace = Workspace::load(&arguments.build)?;
+    let _lock = workspace.lock()?;
+    let wanted = wanted(arguments, &workspace)?;
+    let build = build::build(&workspace, &wanted.targets, &wanted.build)?;
+    let all = FilterArgs { include_ignored: true, ..FilterArgs::default() };
+    let tests = select(&build, &[], &all)?;
+    let test = choose(arguments, &wanted, &tests)?;
+    let directory = workspace.directory.join("work").join(test_path(&test.id)).join("replay");
+    let replayed = replay::run(Replay {
+        test,
+        model: wanted.model,
+        schedule: &wanted.schedule,
+        search: &wanted.search,
+        directory,
+    });
+    let mut console = Console::new(Vec::new());
+    console.line(&format!("   Replaying {}", test.id));
+    console.line("");
+    let (exit, failure, last) = match replayed {
+        Replayed::Fails(mut failure) => {
+            let mut last = "The failure shows again.".to_owned();
+            if let Some(stored) = &wanted.stored {
+                failure.execution = stored.execution;
+                failure.bound = stored.bound;
+                if stored.kind != failure.kind {
+                    last = format!(
+                        "The schedule fails, but in another way; stored was {}: {}",
+                        stored.kind, stored.message
+                    );
+                }
+            }
+            (Exit::TestFailed, failure, last)
+        }
+        Replayed::Passes(failure) => {
+            let last = "The replay passes: this schedule no longer fails.";
+            (Exit::Passed, failure, last.to_owned())
+        }
+        Replayed::Diverges(failure) => {
+            let last = "The replay diverges: the program has changed since the schedule was stored, or it depends \
+                        on something other than the schedule (time, addresses, randomness, files).";
+            (Exit::Diverged, failure, last.to_owned())
+        }
+        Replayed::Broken(message) => return Err(Error::Internal(message)),
+    };
+    if exit == Exit::Passed {
+        console.line("no failure");
+    } else {
+        for line in explanation(&failure, &workspace.root, arguments.full) {
+            console.line(&line);
+        }
+    }
+    console.line("");
+    console.line(&last);
+    Ok(exit)
+}
+
+/// Puts together what the command line says and what is stored; the command line wins.
+fn wanted(arguments: &ReplayArgs, workspace: &Workspace) -> Result<Wanted, Error> {
+    let given = match &arguments.schedule {
+        Some(text) => {
+            Some(text.parse::<Schedule>().map_err(|error| Error::Usage(format!("--schedule: {error}")))?)
+        }
+        None => None,
+    };
+    if let Some(schedule) = given {
+        return Ok(Wanted {
+            stored: None,
+            schedule,
+            model: arguments.model,
+            search: arguments.search.clone(),
+            build: arguments.build.clone(),
+            targets: targets_of_name(arguments, workspace),
+        });
+    }
+    let stored = Store::new(&workspace.directory).find(&arguments.test, &arguments.targets.package)?;
+    let build = BuildArgs {
+        manifest_path: arguments.build.manifest_path.clone(),
+        target_dir: arguments.build.target_dir.clone(),
+        jobs: arguments.build.jobs,
+        locked: arguments.build.locked,
+        offline: arguments.build.offline,
+        frozen: arguments.build.frozen,
+        ..merged(&stored.build, &arguments.build)
+    };
+    Ok(Wanted {
+        schedule: stored.schedule.clone(),
+        model: stored.model,
+        search: stored.search.overridden_by(&arguments.search),
+        build,
+        targets: target_arguments(&stored.id().target),
+        stored: Some(stored),
+    })
+}
+
+/// How the test was built, unless the command line says otherwise.
+fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
+    let features = !given.features.is_empty() || given.all_features || given.no_default_features;
+    let source = if features { given } else { stored };
+    BuildArgs {
+        features: source.features.clone(),
+        all_features: source.all_features,
+        no_default_features: source.no_default_features,
+        target: given.target.clone().or_else(|| stored.target.clone()),
+        profile: given.profile.clone().or_else(|| stored.profile.clone()),
+        instrument: if given.instrument.is_empty() {
+            stored.instrument.clone()
+        } else {
+            given.instrument.clone()
+        },
+        ..BuildArgs::default()
+    }
+}
+
+/// With a whole name `PACKAGE::TARGET::TEST`, that target alone; else what the command line selects.
+fn targets_of_name(arguments: &ReplayArgs, workspace: &Workspace) -> TargetArgs {
+    let parts: Vec<&str> = arguments.test.splitn(3, "::").collect();
+    match parts.as_slice() {
+        [package, label, _] if workspace.has_package(package) && arguments.targets.to_cargo().is_empty() => {
+            target_arguments(&TargetId { package: (*package).to_owned(), label: (*label).to_owned() })
+        }
+        _ => arguments.targets.clone(),
+    }
+}
+
+fn target_arguments(target: &TargetId) -> TargetArgs {
+    let mut arguments = TargetArgs { package: vec![target.package.clone()], ..TargetArgs::default() };
+    match target.to_cargo() {
+        ("bin", Some(name)) => arguments.bin.push(name),
+        ("example", Some(name)) => arguments.example.push(name),
+        (_, Some(name)) => arguments.test.push(name),
+        (_, None) => arguments.lib = true,
+    }
+    arguments
+}
+
+fn choose<'a>(arguments: &ReplayArgs, wanted: &Wanted, tests: &'a [Test<'a>]) -> Result<&'a Test<'a>, Error> {
+    let name =
+        wanted.stored.as_ref().map_or_else(|| arguments.test.clone(), |stored| stored.id().to_string());
+    let ids: Vec<String> = tests.iter().map(|test| test.id.to_string()).collect();
+    let borrowed: Vec<&str> = ids.iter().map(String::as_str).collect();
+    match resolve(&name, &borrowed).as_slice() {
+        [] => {
+            Err(Error::NoTests(format!("there is no test `{name}` in what was built; has it been renamed?")))
+        }
+        [one] => Ok(&tests[borrowed.iter().position(|id| id == one).unwrap_or_default()]),
+        several => {
+            Err(Error::Usage(format!("`{name}` could be any of {}; give the whole name", several.join(", "))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_selected_alone() {
+        for (label, expected) in [
+            ("lib", "--lib --package p"),
+            ("queue", "--package p --test queue"),
+            ("test:lib", "--package p --test lib"),
+            ("bin:tool", "--package p --bin tool"),
+            ("example:demo", "--package p --example demo"),
+        ] {
+            let target = TargetId { package: "p".to_owned(), label: label.to_owned() };
+            assert_eq!(target_arguments(&target).to_cargo().join(" "), expected);
+        }
+    }
+
+    #[test]
+    fn a_replay_builds_as_the_search_did_unless_told_otherwise() {
+        let stored =
+            BuildArgs { features: vec!["a".into()], target: Some("t".into()), ..BuildArgs::default() };
+        assert_eq!(merged(&stored, &BuildArgs::default()), stored);
+        let given = BuildArgs { all_features: true, ..BuildArgs::default() };
+        let both = merged(&stored, &given);
+        assert!(both.all_features && both.features.is_empty() && both.target.as_deref() == Some("t"));
+    }
+}

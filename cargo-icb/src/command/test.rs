@@ -1,0 +1,238 @@
+//! `cargo icb test`: builds, runs the plan, stores and replays what fails, and tells.
+
+use crate::cargo::build::{self, Build};
+use crate::cargo::metadata::Workspace;
+use crate::cargo::tests::{Test, select};
+use crate::cli::TestArgs;
+use crate::event::{Event, Finding, Finished, Tally, search_words};
+use crate::exit_code::{Error, Exit};
+use crate::report::console::{Console, REDRAW};
+use crate::report::{failure, summary};
+use crate::settings::Strategy;
+use crate::store::{Store, StoredFailure, resolve, test_path};
+use crate::worker::plan::{Plan, Task};
+use crate::worker::process::{self, Launch};
+use crate::worker::replay::{self, Replay, Replayed};
+use crate::worker::verdict::{Verdict, figures, judge};
+use crate::worker::{flight, pool};
+use icb_core::trace::{Failure, Message};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Instant;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
+    let workspace = Workspace::load(&arguments.build)?;
+    let _lock = workspace.lock()?;
+    let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
+    let tests = select(&build, &arguments.filters, &arguments.filter)?;
+    let run =
+        Run { arguments, store: Store::new(&workspace.directory), workspace: &workspace, tests: &tests };
+    let started = Instant::now();
+    let mut console = Console::new(tests.iter().map(|test| test.id.to_string()).collect());
+    run.introduce(&mut console, &build);
+    let tally = run.explore(&mut console);
+    run.conclude(&mut console, &tally, started);
+    Ok(tally.exit())
+}
+
+struct Run<'a> {
+    arguments: &'a TestArgs,
+    workspace: &'a Workspace,
+    tests: &'a [Test<'a>],
+    store: Store,
+}
+
+impl Run<'_> {
+    fn strategy(&self) -> Strategy {
+        self.arguments.search.strategy.unwrap_or(Strategy::Icb)
+    }
+
+    fn introduce(&self, console: &mut Console, build: &Build) {
+        for target in &build.skipped {
+            console.line(&format!("     skipped {target}: it has a test harness of its own"));
+        }
+        console.line(&format!(
+            "     Running {} test{} in {} executable{}, {}, {} at a time",
+            self.tests.len(),
+            if self.tests.len() == 1 { "" } else { "s" },
+            build.executables.len(),
+            if build.executables.len() == 1 { "" } else { "s" },
+            search_words(self.arguments.max_bound, self.strategy()),
+            self.arguments.build.job_count(),
+        ));
+    }
+
+    /// Runs everything; the tally is made of the same events that are shown.
+    fn explore(&self, console: &mut Console) -> Tally {
+        let mut tally = Tally::new(self.tests.len());
+        let plan = Plan::new(self.tests.len(), self.arguments.max_bound, self.strategy());
+        let (sender, events) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let sender = sender;
+                pool::run(plan, self.arguments.build.job_count(), |task| self.work(task, &sender));
+            });
+            loop {
+                match events.recv_timeout(REDRAW) {
+                    Ok(event) => {
+                        tally.note(&event);
+                        console.event(&event);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                console.tick();
+            }
+        });
+        console.erase();
+        tally
+    }
+
+    /// One task: a process, its verdict, and for a failure its replay.
+    fn work(&self, task: Task, events: &Sender<Event>) -> Verdict {
+        // The receiver lives as long as the pool.
+        let tell = |event| drop(events.send(event));
+        tell(Event::Started { task });
+        let started = Instant::now();
+        let directory = self.directory(task);
+        if task.min_bound == 0 {
+            // What an earlier run has left must not be taken for this one's. It may well not be there.
+            let _ = std::fs::remove_dir_all(&directory);
+        }
+        let mut environment = self.arguments.search.environment();
+        environment.push(("ICB_MIN_BOUND", task.min_bound.to_string()));
+        environment.push(("ICB_MAX_BOUND", task.max_bound.to_string()));
+        let launch = Launch {
+            test: &self.tests[task.test],
+            directory: directory.clone(),
+            environment,
+            watchdog: self.arguments.search.watchdog,
+        };
+        let outcome = process::run(&launch, &mut |message| {
+            if let Message::Progress { bound, done, .. } = message {
+                tell(Event::Progress { task, bound: bound.clone(), done: *done });
+            }
+        });
+        let (verdict, figures) = match outcome {
+            Ok(outcome) => (judge(&outcome, |model| flight::read(&directory, model)), figures(&outcome)),
+            Err(error) => {
+                let path = launch.test.executable.path.display();
+                (Verdict::Broken(format!("cannot run {path}: {error}")), None)
+            }
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        let finding = match &verdict {
+            Verdict::Failed { model, failure } => {
+                tell(Event::Replaying { task });
+                Some(self.explain(task, *model, failure))
+            }
+            _ => None,
+        };
+        tell(Event::Finished(Box::new(Finished {
+            task,
+            figures,
+            seconds,
+            verdict: verdict.clone(),
+            finding,
+        })));
+        verdict
+    }
+
+    /// Where the process of a task keeps its files. The next bound finds there what this one leaves.
+    fn directory(&self, task: Task) -> PathBuf {
+        self.workspace.directory.join("work").join(test_path(&self.tests[task.test].id))
+    }
+
+    /// Stores a failure and replays it to learn its trace.
+    fn explain(&self, task: Task, model: u32, failure: &Failure) -> Finding {
+        let test = &self.tests[task.test];
+        let mut notes = Vec::new();
+        let stored =
+            StoredFailure::new(&test.id, model, failure, &self.arguments.search, &self.arguments.build);
+        let mut command = self.command(test);
+        match self.store.save(&stored) {
+            Ok(path) => notes.push(format!("Stored in {}", path.display())),
+            Err(error) => {
+                notes.push(format!("Not stored: {error}"));
+                command = format!("cargo icb replay {} --schedule '{}'", test.id, failure.schedule);
+                if model > 0 {
+                    command += &format!(" --model {model}");
+                }
+            }
+        }
+        let directory = self.directory(task).join("replay");
+        let search = &self.arguments.search;
+        let replay = Replay { test, model, schedule: &failure.schedule, search, directory };
+        let mut shown = failure.clone();
+        match replay::run(replay) {
+            Replayed::Fails(replayed) => {
+                if replayed.kind != failure.kind {
+                    notes.push(format!("The search found: {failure}"));
+                }
+                shown = *replayed;
+            }
+            Replayed::Passes(passed) => {
+                shown.trace = passed.trace;
+                notes.push(
+                    "The replay passed: the test depends on something other than the schedule (time, addresses, randomness, files)".to_owned(),
+                );
+            }
+            Replayed::Diverges(divergence) => {
+                notes.push(format!("The replay did not follow the schedule: {}", divergence.message));
+            }
+            Replayed::Broken(message) => notes.push(format!("The replay could not be run: {message}")),
+        }
+        shown.execution = failure.execution;
+        shown.bound = failure.bound;
+        Finding { failure: shown, notes, command }
+    }
+
+    /// The shortest command that replays a test's stored failure.
+    fn command(&self, test: &Test<'_>) -> String {
+        let mut ids: Vec<String> = self.tests.iter().map(|test| test.id.to_string()).collect();
+        ids.extend(
+            self.store.all().into_iter().filter_map(|(_, stored)| Some(stored.ok()?.id().to_string())),
+        );
+        ids.sort();
+        ids.dedup();
+        let borrowed: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let name = if resolve(&test.id.name, &borrowed).len() == 1 {
+            test.id.name.clone()
+        } else {
+            test.id.to_string()
+        };
+        let mut command = format!("cargo icb replay {name}");
+        if let Some(path) = &self.arguments.build.manifest_path {
+            command += &format!(" --manifest-path {}", path.display());
+        }
+        if let Some(path) = &self.arguments.build.target_dir {
+            command += &format!(" --target-dir {}", path.display());
+        }
+        command
+    }
+
+    fn conclude(&self, console: &mut Console, tally: &Tally, started: Instant) {
+        let names: Vec<String> = self.tests.iter().map(|test| test.id.to_string()).collect();
+        console.line("");
+        for line in summary::table(&names, tally) {
+            console.line(&line);
+        }
+        for (name, record) in names.iter().zip(&tally.records) {
+            let Some(last) = record.rounds.last() else { continue };
+            let lines = match (&last.verdict, &last.finding) {
+                (_, Some(finding)) => {
+                    failure::report(name, finding, &self.workspace.root, self.arguments.full)
+                }
+                (Verdict::Ordinary { output }, None) => failure::ordinary(name, output),
+                _ => continue,
+            };
+            console.line("");
+            for line in lines {
+                console.line(&line);
+            }
+        }
+        console.line("");
+        console.line(&summary::last_line(tally, started.elapsed().as_secs_f64()));
+    }
+}

@@ -1,0 +1,270 @@
+//! What happens in a run, as values between doing and showing; and the tally of a run, made of events only.
+
+use crate::exit_code::Exit;
+use crate::settings::{Bound, Strategy};
+use crate::worker::plan::Task;
+use crate::worker::verdict::Verdict;
+use icb_core::trace::{BoundReport, Failure};
+
+/// Something that happened.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Event {
+    /// A test process starts.
+    Started {
+        /// For what.
+        task: Task,
+    },
+    /// It is at work.
+    Progress {
+        /// For what.
+        task: Task,
+        /// Figures of the bound so far.
+        bound: BoundReport,
+        /// Share that is done, by the search's own estimate.
+        done: Option<f64>,
+    },
+    /// A failure is being replayed.
+    Replaying {
+        /// Of what.
+        task: Task,
+    },
+    /// A task is over.
+    Finished(Box<Finished>),
+}
+
+/// The end of a task.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Finished {
+    /// Which.
+    pub(crate) task: Task,
+    /// What the models of the test told of this bound.
+    pub(crate) figures: Option<BoundReport>,
+    /// How long the process ran.
+    pub(crate) seconds: f64,
+    /// What it means.
+    pub(crate) verdict: Verdict,
+    /// A failure, explained.
+    pub(crate) finding: Option<Finding>,
+}
+
+/// A failure with everything that is told about it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Finding {
+    /// The failure, with the trace of its replay if there was one.
+    pub(crate) failure: Failure,
+    /// What else should be known: where it is stored, that its replay differs.
+    pub(crate) notes: Vec<String>,
+    /// The command that replays it.
+    pub(crate) command: String,
+}
+
+/// What is known of one test.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Record {
+    /// Its tasks so far.
+    pub(crate) rounds: Vec<Finished>,
+}
+
+/// What a test comes to in the end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Conclusion {
+    /// No failure up to the bound that was asked for, or none at all.
+    Proved(String),
+    /// It has no model, and passed.
+    RunOnce,
+    /// It fails and expects to.
+    FailsAsExpected(String),
+    /// It failed.
+    Failed(String),
+    /// A limit cut it short.
+    Incomplete(String),
+    /// It could not be run: the settings are wrong.
+    Refused(String),
+    /// It could not be run or understood.
+    Broken(String),
+}
+
+impl Record {
+    /// The largest bound all of whose executions were run without a failure.
+    pub(crate) fn proved_bound(&self) -> Option<u32> {
+        let holds = |round: &&Finished| matches!(round.verdict, Verdict::Holds { .. });
+        self.rounds.iter().take_while(holds).last().map(|round| round.task.min_bound)
+    }
+
+    /// Executions over all rounds.
+    pub(crate) fn execution_count(&self) -> u64 {
+        self.rounds.iter().filter_map(|round| round.figures.as_ref()).map(|figures| figures.executions).sum()
+    }
+
+    /// What the test comes to.
+    pub(crate) fn conclusion(&self) -> Conclusion {
+        let Some(last) = self.rounds.last() else {
+            return Conclusion::Incomplete("it was not run".to_owned());
+        };
+        match &last.verdict {
+            Verdict::Holds { expects_failure: true, .. } => {
+                Conclusion::Failed(format!("it should panic, but {}", self.proved(last)))
+            }
+            Verdict::Holds { .. } => Conclusion::Proved(self.proved(last)),
+            Verdict::Incomplete { reason } => {
+                let proved = self
+                    .proved_bound()
+                    .map_or_else(|| "nothing is proved".to_owned(), |b| format!("proved up to {b}"));
+                Conclusion::Incomplete(format!("{reason} at bound {}: {proved}", last.task.min_bound))
+            }
+            Verdict::RunOnce => Conclusion::RunOnce,
+            Verdict::FailsAsExpected { message } => Conclusion::FailsAsExpected(first_line(message)),
+            Verdict::Failed { failure, .. } => Conclusion::Failed(first_line(&failure.to_string())),
+            Verdict::Ordinary { .. } => Conclusion::Failed("the test failed outside any model".to_owned()),
+            Verdict::Refused(message) => Conclusion::Refused(message.clone()),
+            Verdict::Broken(message) => Conclusion::Broken(message.clone()),
+        }
+    }
+
+    fn proved(&self, last: &Finished) -> String {
+        if let Verdict::Holds { exhausted: true, .. } = last.verdict {
+            return "no failure in any execution (exhaustive)".to_owned();
+        }
+        match (last.task.max_bound, &last.figures) {
+            (_, None) if last.task.min_bound > 0 => {
+                format!(
+                    "no failure in any execution with at most {} (the test's own limit)",
+                    preemptions(last.task.min_bound - 1)
+                )
+            }
+            (Bound::Unlimited, _) => "no failure in any execution that was asked for".to_owned(),
+            (Bound::Limited(bound), _) => {
+                format!("no failure in any execution with at most {}", preemptions(bound))
+            }
+        }
+    }
+}
+
+/// `1 preemption`, `2 preemptions`.
+pub(crate) fn preemptions(count: u32) -> String {
+    format!("{count} preemption{}", if count == 1 { "" } else { "s" })
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The state of a run: one record for each test.
+pub(crate) struct Tally {
+    /// Records, by number of the test.
+    pub(crate) records: Vec<Record>,
+}
+
+impl Tally {
+    /// Nothing has happened yet.
+    pub(crate) fn new(test_count: usize) -> Tally {
+        Tally { records: vec![Record::default(); test_count] }
+    }
+
+    /// Notes an event.
+    pub(crate) fn note(&mut self, event: &Event) {
+        if let Event::Finished(finished) = event {
+            self.records[finished.task.test].rounds.push((**finished).clone());
+        }
+    }
+
+    /// The exit code of the run: the worst that any test comes to.
+    pub(crate) fn exit(&self) -> Exit {
+        let exits = self.records.iter().map(|record| match record.conclusion() {
+            Conclusion::Proved(_) | Conclusion::RunOnce | Conclusion::FailsAsExpected(_) => Exit::Passed,
+            Conclusion::Failed(_) => Exit::TestFailed,
+            Conclusion::Incomplete(_) => Exit::Incomplete,
+            Conclusion::Refused(_) => Exit::Usage,
+            Conclusion::Broken(_) => Exit::Internal,
+        });
+        let rank = |exit: &Exit| match exit {
+            Exit::TestFailed => 4,
+            Exit::Internal => 3,
+            Exit::Usage => 2,
+            Exit::Incomplete => 1,
+            _ => 0,
+        };
+        exits.max_by_key(rank).unwrap_or(Exit::Passed)
+    }
+}
+
+/// In words, which order the search follows: for headings.
+pub(crate) fn search_words(max_bound: Bound, strategy: Strategy) -> String {
+    match (strategy, max_bound) {
+        (Strategy::Icb, Bound::Limited(0)) => "bound 0".to_owned(),
+        (Strategy::Icb, Bound::Limited(bound)) => format!("bounds 0 to {bound}"),
+        (Strategy::Icb, Bound::Unlimited) => "bounds 0, 1, 2, …".to_owned(),
+        (Strategy::Dfs, Bound::Limited(bound)) => format!("depth first, at most {}", preemptions(bound)),
+        (Strategy::Dfs, Bound::Unlimited) => "depth first".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icb_core::trace::FailureKind;
+
+    fn round(bound: u32, verdict: Verdict) -> Finished {
+        let task = Task { min_bound: bound, test: 0, max_bound: Bound::Limited(bound) };
+        let figures = Some(BoundReport::new(bound));
+        Finished { task, figures, seconds: 0.0, verdict, finding: None }
+    }
+
+    const HOLDS: Verdict = Verdict::Holds { last: false, exhausted: false, expects_failure: false };
+
+    fn tally(verdicts: Vec<Vec<Verdict>>) -> Tally {
+        let mut tally = Tally::new(verdicts.len());
+        for (test, verdicts) in verdicts.into_iter().enumerate() {
+            for (bound, verdict) in (0..).zip(verdicts) {
+                let mut finished = round(bound, verdict);
+                finished.task.test = test;
+                tally.note(&Event::Finished(Box::new(finished)));
+            }
+        }
+        tally
+    }
+
+    #[test]
+    fn conclusions_say_what_is_proved() {
+        let incomplete = Verdict::Incomplete { reason: "stopped by the limit on executions".into() };
+        let exhausted = Verdict::Holds { last: true, exhausted: true, expects_failure: false };
+        let unmet = Verdict::Holds { last: false, exhausted: false, expects_failure: true };
+        let table = [
+            (vec![HOLDS, HOLDS, HOLDS], "no failure in any execution with at most 2 preemptions"),
+            (vec![HOLDS, exhausted], "no failure in any execution (exhaustive)"),
+            (
+                vec![HOLDS, HOLDS, incomplete.clone()],
+                "stopped by the limit on executions at bound 2: proved up to 1",
+            ),
+            (vec![incomplete], "stopped by the limit on executions at bound 0: nothing is proved"),
+            (vec![unmet], "it should panic, but no failure in any execution with at most 0 preemptions"),
+        ];
+        for (verdicts, expected) in table {
+            let conclusion = tally(vec![verdicts]).records[0].conclusion();
+            let (Conclusion::Proved(text) | Conclusion::Incomplete(text) | Conclusion::Failed(text)) =
+                conclusion
+            else {
+                panic!("{conclusion:?}");
+            };
+            assert_eq!(text, expected);
+        }
+    }
+
+    #[test]
+    fn the_worst_test_decides_the_exit_code() {
+        let failed =
+            || Verdict::Failed { model: 0, failure: Box::new(Failure::new(FailureKind::Panic, "x")) };
+        let incomplete = || Verdict::Incomplete { reason: String::new() };
+        let broken = || Verdict::Broken(String::new());
+        for (verdicts, exit) in [
+            (vec![vec![HOLDS], vec![Verdict::RunOnce]], Exit::Passed),
+            (vec![vec![HOLDS], vec![incomplete()]], Exit::Incomplete),
+            (vec![vec![Verdict::Refused(String::new())], vec![incomplete()]], Exit::Usage),
+            (vec![vec![broken()], vec![incomplete()]], Exit::Internal),
+            (vec![vec![failed()], vec![broken()], vec![incomplete()]], Exit::TestFailed),
+            (vec![vec![Verdict::Ordinary { output: String::new() }]], Exit::TestFailed),
+        ] {
+            assert_eq!(tally(verdicts).exit(), exit);
+        }
+    }
+}

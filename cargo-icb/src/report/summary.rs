@@ -1,0 +1,94 @@
+//! The end of a run: figures for each test and bound, and what has been proved.
+
+use super::plain::{coloured, number, seconds};
+use crate::event::{Conclusion, Record, Tally};
+use crate::worker::verdict::Verdict;
+use console::style;
+
+/// Names of tests without a model that are listed, at most.
+const MAX_LISTED: usize = 20;
+
+/// The table of all tests.
+pub(crate) fn table(names: &[String], tally: &Tally) -> Vec<String> {
+    let mut lines = vec![style("Summary").bold().to_string()];
+    let mut once = Vec::new();
+    for (name, record) in names.iter().zip(&tally.records) {
+        match record.conclusion() {
+            Conclusion::RunOnce => once.push(name.as_str()),
+            conclusion => lines.extend(test(name, record, &conclusion)),
+        }
+    }
+    if !once.is_empty() {
+        let listed = once[..once.len().min(MAX_LISTED)].join(", ");
+        let rest = once.len().saturating_sub(MAX_LISTED);
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        lines.push(format!("{} {listed}{more}", coloured("run once", Some(true))));
+    }
+    lines
+}
+
+fn test(name: &str, record: &Record, conclusion: &Conclusion) -> Vec<String> {
+    let (word, good, text) = match conclusion {
+        Conclusion::Proved(text) => ("proved", Some(true), text.clone()),
+        Conclusion::RunOnce => ("run once", Some(true), String::new()),
+        Conclusion::FailsAsExpected(text) => ("ok", Some(true), format!("fails as expected: {text}")),
+        Conclusion::Failed(text) => ("FAILED", Some(false), text.clone()),
+        Conclusion::Incomplete(text) => ("incomplete", None, text.clone()),
+        Conclusion::Refused(text) => ("refused", Some(false), text.clone()),
+        Conclusion::Broken(text) => ("error", Some(false), text.clone()),
+    };
+    let mut lines = vec![format!("{} {}: {text}", coloured(word, good), style(name).bold())];
+    for round in &record.rounds {
+        let verdict = match &round.verdict {
+            Verdict::Holds { exhausted: true, .. } => "exhaustive",
+            Verdict::Holds { .. } => "ok",
+            Verdict::Incomplete { .. } => "incomplete",
+            Verdict::FailsAsExpected { .. } | Verdict::Failed { .. } => "failed",
+            _ => continue,
+        };
+        let Some(figures) = &round.figures else {
+            lines.push(format!("{:>12} bound {:<2} {verdict}", "", round.task.min_bound));
+            continue;
+        };
+        lines.push(format!(
+            "{:>12} bound {:<2} {:>13} executions {:>11} states {:>12}  {verdict}",
+            "",
+            round.task.min_bound,
+            number(figures.executions),
+            number(figures.states),
+            seconds(figures.seconds),
+        ));
+    }
+    lines
+}
+
+/// `4 passed, 1 failed, 1 incomplete in 3.2 s`.
+pub(crate) fn last_line(tally: &Tally, time: f64) -> String {
+    let mut counts = [0usize; 4];
+    for record in &tally.records {
+        counts[match record.conclusion() {
+            Conclusion::Proved(_) | Conclusion::RunOnce | Conclusion::FailsAsExpected(_) => 0,
+            Conclusion::Failed(_) => 1,
+            Conclusion::Incomplete(_) => 2,
+            Conclusion::Refused(_) | Conclusion::Broken(_) => 3,
+        }] += 1;
+    }
+    let executions: u64 = tally.records.iter().map(Record::execution_count).sum();
+    let mut line = format!("{} passed, {} failed", counts[0], counts[1]);
+    for (count, word) in [(counts[2], "incomplete"), (counts[3], "not run")] {
+        if count > 0 {
+            line += &format!(", {count} {word}");
+        }
+    }
+    line += &format!("; {} executions in {}", number(executions), seconds(time));
+    let bad = counts[1] + counts[3] > 0;
+    let line = style(line).bold();
+    if bad {
+        line.red()
+    } else if counts[2] > 0 {
+        line.yellow()
+    } else {
+        line.green()
+    }
+    .to_string()
+}

@@ -1,0 +1,227 @@
+//! How the search is steered: the options that travel to the test process as `ICB_*` variables, and back from
+//! a stored failure into its replay.
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The largest number of preemptions to search.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub(crate) enum Bound {
+    /// Up to so many.
+    Limited(u32),
+    /// As long as there are executions with more.
+    Unlimited,
+}
+
+impl Bound {
+    /// Whether a bound lies within this one.
+    pub(crate) fn allows(self, bound: u32) -> bool {
+        match self {
+            Bound::Limited(limit) => bound <= limit,
+            Bound::Unlimited => true,
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Limited(limit) => write!(f, "{limit}"),
+            Bound::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+impl FromStr for Bound {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Bound, String> {
+        if text == "unlimited" {
+            return Ok(Bound::Unlimited);
+        }
+        let message = "a bound is a number of preemptions, such as 2, or `unlimited`";
+        text.parse().map(Bound::Limited).map_err(|_| message.to_owned())
+    }
+}
+
+impl From<Bound> for String {
+    fn from(bound: Bound) -> String {
+        bound.to_string()
+    }
+}
+
+impl TryFrom<String> for Bound {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Bound, String> {
+        text.parse()
+    }
+}
+
+/// Which operations are scheduling points.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Granularity {
+    /// Synchronization operations; justified by checking every execution for data races.
+    Sync,
+    /// Data accesses as well.
+    Access,
+}
+
+/// In which order executions are tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Strategy {
+    /// Iterative context bounding: fewest preemptions first.
+    Icb,
+    /// Depth first, all preemption counts mixed.
+    Dfs,
+}
+
+/// What a data race means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OnRace {
+    /// A failure.
+    Fail,
+    /// The racing variable becomes a synchronization variable and the search goes on.
+    Promote,
+}
+
+/// The options of the search. What is not given is left to the test and to the library's defaults.
+#[derive(Clone, PartialEq, Debug, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Search")]
+#[serde(default)]
+pub(crate) struct Search {
+    /// Which operations are scheduling points
+    #[arg(long, value_name = "WHICH", env = "ICB_GRANULARITY")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) granularity: Option<Granularity>,
+    /// In which order executions are tried
+    #[arg(long, value_name = "ORDER", env = "ICB_STRATEGY")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) strategy: Option<Strategy>,
+    /// What a data race means: a failure, or one more synchronization variable
+    #[arg(long, value_name = "WHAT", env = "ICB_ON_RACE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on_race: Option<OnRace>,
+    /// Stop a test after so many executions of one bound (then it is incomplete)
+    #[arg(long, value_name = "N", env = "ICB_MAX_EXECUTIONS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_executions: Option<u64>,
+    /// An execution with more steps than this is a failure
+    #[arg(long, value_name = "N", env = "ICB_MAX_STEPS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_steps: Option<u64>,
+    /// Stop a test after so much time at one bound, such as 500ms, 30s or 2m (then it is incomplete)
+    #[arg(long, value_name = "DURATION", env = "ICB_MAX_SECONDS", value_parser = parse_seconds)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_time: Option<f64>,
+    /// A thread that does nothing visible for so many seconds is blocked outside the model: a failure
+    #[arg(long, value_name = "SECONDS", env = "ICB_WATCHDOG_SECONDS", value_parser = parse_seconds)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) watchdog: Option<f64>,
+    /// Size of each thread's stack
+    #[arg(long, value_name = "BYTES", env = "ICB_STACK_SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stack_size: Option<u64>,
+}
+
+impl Search {
+    /// The variables that carry these settings to the test process.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
+        let mut variables = vec![("ICB_REDUCTION", "none".to_owned())];
+        let mut set = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));
+        set("ICB_GRANULARITY", self.granularity.map(value_name));
+        set("ICB_STRATEGY", self.strategy.map(value_name));
+        set("ICB_ON_RACE", self.on_race.map(value_name));
+        set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
+        set("ICB_MAX_STEPS", self.max_steps.map(|n| n.to_string()));
+        set("ICB_MAX_SECONDS", self.max_time.map(|seconds| seconds.to_string()));
+        set("ICB_WATCHDOG_SECONDS", self.watchdog.map(|seconds| seconds.to_string()));
+        set("ICB_STACK_SIZE", self.stack_size.map(|n| n.to_string()));
+        variables
+    }
+
+    /// The search with everything that `other` says instead, where it says something.
+    pub(crate) fn overridden_by(&self, other: &Search) -> Search {
+        Search {
+            granularity: other.granularity.or(self.granularity),
+            strategy: other.strategy.or(self.strategy),
+            on_race: other.on_race.or(self.on_race),
+            max_executions: other.max_executions.or(self.max_executions),
+            max_steps: other.max_steps.or(self.max_steps),
+            max_time: other.max_time.or(self.max_time),
+            watchdog: other.watchdog.or(self.watchdog),
+            stack_size: other.stack_size.or(self.stack_size),
+        }
+    }
+}
+
+fn value_name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// Reads a duration: a number with `ms`, `s`, `m` or `h`; without a unit it is in seconds.
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.trim() {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("a duration is a number with ms, s, m or h, such as 30s".to_owned()),
+    };
+    match number.parse::<f64>() {
+        Ok(value) if value * factor > 0.0 => Ok(value * factor),
+        Ok(_) => Err("a duration must be more than 0".to_owned()),
+        Err(_) => Err("a duration is a number with ms, s, m or h, such as 30s".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_and_durations_are_read() {
+        assert_eq!("3".parse(), Ok(Bound::Limited(3)));
+        assert_eq!("unlimited".parse(), Ok(Bound::Unlimited));
+        for bad in ["-1", "two", "", "1.5", "99999999999"] {
+            assert!(bad.parse::<Bound>().is_err(), "{bad}");
+        }
+        for (text, seconds) in [("30s", 30.0), ("2m", 120.0), ("500ms", 0.5), ("1.5h", 5400.0), ("7", 7.0)] {
+            assert_eq!(parse_seconds(text), Ok(seconds), "{text}");
+        }
+        for bad in ["", "s", "3 days", "0", "-3s", "1..2"] {
+            assert!(parse_seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn settings_become_variables() {
+        let search = Search {
+            granularity: Some(Granularity::Access),
+            max_time: Some(0.5),
+            stack_size: Some(65536),
+            ..Search::default()
+        };
+        assert_eq!(
+            search.environment(),
+            [
+                ("ICB_REDUCTION", "none".to_owned()),
+                ("ICB_GRANULARITY", "access".to_owned()),
+                ("ICB_MAX_SECONDS", "0.5".to_owned()),
+                ("ICB_STACK_SIZE", "65536".to_owned()),
+            ]
+        );
+        let later = Search { granularity: Some(Granularity::Sync), ..Search::default() };
+        assert_eq!(search.overridden_by(&later).environment()[1].1, "sync");
+        assert_eq!(later.overridden_by(&search).environment().len(), 4);
+    }
+}

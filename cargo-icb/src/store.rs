@@ -1,0 +1,289 @@
+//! Failures on disk: one readable file for each failing test, from which it can be replayed.
+//!
+//! `<target>/icb/failures/<package>/<target>/<test>.json`. A file is written whole or not at all, and one that
+//! cannot be read is never overwritten: it may be the only copy of somebody's bug.
+
+use crate::cargo::tests::{TargetId, TestId};
+use crate::cli::BuildArgs;
+use crate::exit_code::Error;
+use crate::settings::Search;
+use icb_core::trace::{Failure, FailureKind, Schedule};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Version of the file format.
+const FORMAT: u32 = 1;
+
+/// A stored failure.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct StoredFailure {
+    /// Version of the file format.
+    format: u32,
+    /// Version of cargo-icb that wrote it.
+    version: String,
+    /// Package of the test.
+    pub(crate) package: String,
+    /// Target of the test, as in `PACKAGE::TARGET::TEST`.
+    pub(crate) target: String,
+    /// Name of the test.
+    pub(crate) test: String,
+    /// Which call of `model` in the test.
+    pub(crate) model: u32,
+    /// Kind of failure.
+    pub(crate) kind: FailureKind,
+    /// What went wrong.
+    pub(crate) message: String,
+    /// Number of preemptions.
+    pub(crate) bound: u32,
+    /// Number of the execution that showed it.
+    pub(crate) execution: u64,
+    /// The settings under which it was found.
+    pub(crate) search: Search,
+    /// How the test was built.
+    pub(crate) build: BuildArgs,
+    /// The schedule, in its text form.
+    pub(crate) schedule: Schedule,
+}
+
+impl StoredFailure {
+    /// What is stored of a failure.
+    pub(crate) fn new(
+        test: &TestId,
+        model: u32,
+        failure: &Failure,
+        search: &Search,
+        build: &BuildArgs,
+    ) -> Self {
+        StoredFailure {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            package: test.target.package.clone(),
+            target: test.target.label.clone(),
+            test: test.name.clone(),
+            model,
+            kind: failure.kind,
+            message: failure.message.clone(),
+            bound: failure.bound,
+            execution: failure.execution,
+            search: search.clone(),
+            build: build.clone(),
+            schedule: failure.schedule.clone(),
+        }
+    }
+
+    /// The test that failed.
+    pub(crate) fn id(&self) -> TestId {
+        let target = TargetId { package: self.package.clone(), label: self.target.clone() };
+        TestId { target, name: self.test.clone() }
+    }
+}
+
+/// The directory of stored failures.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    directory: PathBuf,
+}
+
+impl Store {
+    /// The store of the target directory `<target>/icb`.
+    pub(crate) fn new(icb_directory: &Path) -> Store {
+        Store { directory: icb_directory.join("failures") }
+    }
+
+    /// Where a test's failure is stored.
+    pub(crate) fn path(&self, test: &TestId) -> PathBuf {
+        self.directory.join(test_path(test)).with_added_extension("json")
+    }
+
+    /// Stores a failure, in place of an earlier one of the same test unless that is damaged.
+    pub(crate) fn save(&self, stored: &StoredFailure) -> Result<PathBuf, Error> {
+        let path = self.path(&stored.id());
+        if path.exists() {
+            load(&path)?;
+        }
+        let doing =
+            |error: std::io::Error| Error::internal(format!("cannot store {}", path.display()), error);
+        let directory = path.parent().unwrap_or(&self.directory);
+        fs::create_dir_all(directory).map_err(doing)?;
+        let mut file = tempfile::NamedTempFile::new_in(directory).map_err(doing)?;
+        let text = serde_json::to_string_pretty(stored).map_err(|error| doing(error.into()))?;
+        file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).map_err(doing)?;
+        file.persist(&path).map_err(|error| doing(error.error))?;
+        Ok(path)
+    }
+
+    /// Every stored failure, damaged ones as errors, in the order of their paths.
+    pub(crate) fn all(&self) -> Vec<(PathBuf, Result<StoredFailure, Error>)> {
+        let mut paths = Vec::new();
+        collect(&self.directory, &mut paths);
+        paths.sort();
+        paths.into_iter().map(|path| (path.clone(), load(&path))).collect()
+    }
+
+    /// The one stored failure that a name means: `PACKAGE::TARGET::TEST`, a test's name, its end or a part of it.
+    pub(crate) fn find(&self, name: &str, packages: &[String]) -> Result<StoredFailure, Error> {
+        let all = self.all();
+        let label = |path: &Path| path_label(path.strip_prefix(&self.directory).unwrap_or(path));
+        let selected = |id: &str| {
+            packages.is_empty() || packages.iter().any(|package| id.starts_with(&format!("{package}::")))
+        };
+        let ids: Vec<String> = all
+            .iter()
+            .map(|(path, stored)| stored.as_ref().map_or_else(|_| label(path), |s| s.id().to_string()))
+            .collect();
+        let candidates: Vec<&str> = ids.iter().map(String::as_str).filter(|id| selected(id)).collect();
+        let found = resolve(name, &candidates);
+        match found.as_slice() {
+            [] => Err(Error::NotStored(format!(
+                "no stored failure matches `{name}` in {}; run `cargo icb test {name}` first, or see `cargo icb list --failures`",
+                self.directory.display()
+            ))),
+            [one] => {
+                let position = ids.iter().position(|id| id == one).unwrap_or_default();
+                let mut all = all;
+                all.swap_remove(position).1
+            }
+            several => Err(Error::NotStored(format!(
+                "`{name}` could be any of the stored failures {}; give the whole name",
+                several.join(", ")
+            ))),
+        }
+    }
+}
+
+/// Which full names `PACKAGE::TARGET::TEST` a name means, trying from exact to vague.
+pub(crate) fn resolve<'a>(name: &str, ids: &[&'a str]) -> Vec<&'a str> {
+    let suffix = format!("::{name}");
+    let test = |id: &'a str| id.splitn(3, "::").nth(2).unwrap_or(id);
+    let ways: [&dyn Fn(&'a str) -> bool; 4] =
+        [&|id| id == name, &|id| test(id) == name, &|id| id.ends_with(&suffix), &|id| id.contains(name)];
+    ways.iter()
+        .map(|way| ids.iter().copied().filter(|id| way(id)).collect::<Vec<_>>())
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
+}
+
+fn load(path: &Path) -> Result<StoredFailure, Error> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
+    let text = fs::read_to_string(path).map_err(|error| damaged(error.to_string()))?;
+    let version: Version = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+    if version.format != FORMAT {
+        let reason = format!("it has format {}, this cargo-icb reads format {FORMAT}", version.format);
+        return Err(damaged(reason));
+    }
+    serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))
+}
+
+fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, paths);
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            paths.push(path);
+        }
+    }
+}
+
+/// A relative path for a test's files, valid on every file system: `package/target/module.test`.
+pub(crate) fn test_path(test: &TestId) -> PathBuf {
+    [&test.target.package, &test.target.label, &test.name].iter().map(|part| file_name(part)).collect()
+}
+
+fn file_name(name: &str) -> String {
+    let mut safe = String::new();
+    for byte in name.replace("::", ".").bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => safe.push(char::from(byte)),
+            _ => safe += &format!("%{byte:02x}"),
+        }
+    }
+    safe
+}
+
+/// The test that a path stands for, for messages about files that cannot be read.
+fn path_label(path: &Path) -> String {
+    let parts: Vec<String> = path
+        .with_extension("")
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    match parts.as_slice() {
+        [package, target, test] => {
+            format!("{}::{}::{}", package, target.replace("%3a", ":"), test.replace('.', "::"))
+        }
+        _ => parts.join("::"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(package: &str, label: &str, name: &str) -> TestId {
+        TestId { target: TargetId { package: package.into(), label: label.into() }, name: name.into() }
+    }
+
+    fn stored(test: &TestId) -> StoredFailure {
+        let mut failure = Failure::new(FailureKind::Deadlock, "T0 waits");
+        failure.schedule = "icb1:0*3!1*2,0".parse().unwrap();
+        StoredFailure::new(test, 0, &failure, &Search::default(), &BuildArgs::default())
+    }
+
+    #[test]
+    fn failures_round_trip() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::new(directory.path());
+        let test = id("icb-tests", "bin:tool", "queue::loses<u8>");
+        let path = store.save(&stored(&test)).unwrap();
+        assert!(path.ends_with("failures/icb-tests/bin%3atool/queue.loses%3cu8%3e.json"), "{path:?}");
+        assert_eq!(store.find("queue::loses<u8>", &[]).unwrap(), stored(&test));
+        store.save(&stored(&test)).unwrap();
+        assert_eq!(store.all().len(), 1);
+        assert!(fs::read_to_string(path).unwrap().contains(r#""schedule": "icb1:0*3!1*2,0""#));
+    }
+
+    #[test]
+    fn names_resolve_from_exact_to_vague() {
+        let ids = ["a::t::x", "a::t::m::x", "b::t::x2", "b::lib::y"];
+        for (name, expected) in [
+            ("a::t::x", &["a::t::x"][..]),
+            ("x", &["a::t::x"]),
+            ("m::x", &["a::t::m::x"]),
+            ("x2", &["b::t::x2"]),
+            ("lib::y", &["b::lib::y"]),
+            ("t::", &["a::t::x", "a::t::m::x", "b::t::x2"]),
+            ("z", &[]),
+        ] {
+            assert_eq!(resolve(name, &ids), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn damage_is_named_and_never_overwritten() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::new(directory.path());
+        let test = id("p", "t", "m::x");
+        let path = store.save(&stored(&test)).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        for (damage, named) in [
+            (text.replace("icb1:0*3!1", "icb1:0*3;1"), "damaged at character 8"),
+            (text.replace("\"format\": 1", "\"format\": 9"), "format 9"),
+            (text[..text.len() / 2].to_owned(), "EOF"),
+            (String::new(), "EOF"),
+        ] {
+            fs::write(&path, &damage).unwrap();
+            let error = store.find("x", &[]).unwrap_err();
+            assert!(error.to_string().contains(named), "{error}");
+            assert_eq!(error.exit(), crate::exit_code::Exit::Stored);
+            assert!(store.save(&stored(&test)).is_err());
+            assert_eq!(fs::read_to_string(&path).unwrap(), damage);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What to run next: every test at bound 0 before any at bound 1, and so on. Runs nothing itself.
+
+use super::verdict::Verdict;
+use crate::settings::{Bound, Strategy};
+use std::collections::BTreeSet;
+
+/// One process to run: a test at a range of bounds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Task {
+    /// First bound to search.
+    pub(crate) min_bound: u32,
+    /// Number of the test.
+    pub(crate) test: usize,
+    /// Last bound to search.
+    pub(crate) max_bound: Bound,
+}
+
+/// The tasks that wait and those that run.
+pub(crate) struct Plan {
+    waiting: BTreeSet<Task>,
+    running: usize,
+    max_bound: Bound,
+}
+
+impl Plan {
+    /// A plan for so many tests. A search that is not by bounds is one task for each test.
+    pub(crate) fn new(test_count: usize, max_bound: Bound, strategy: Strategy) -> Plan {
+        let last = match strategy {
+            Strategy::Icb => Bound::Limited(0),
+            Strategy::Dfs => max_bound,
+        };
+        let waiting = (0..test_count).map(|test| Task { min_bound: 0, test, max_bound: last }).collect();
+        let max_bound = if strategy == Strategy::Icb { max_bound } else { Bound::Limited(0) };
+        Plan { waiting, running: 0, max_bound }
+    }
+
+    /// The next task, lowest bound first. A free worker need not wait for the rest of a bound.
+    pub(crate) fn next(&mut self) -> Option<Task> {
+        let task = self.waiting.pop_first()?;
+        self.running += 1;
+        Some(task)
+    }
+
+    /// Notes how a task went; a test that still stands goes on to the next bound.
+    pub(crate) fn finish(&mut self, task: Task, verdict: &Verdict) {
+        self.running -= 1;
+        if self.goes_on(task, verdict) {
+            let bound = task.min_bound + 1;
+            self.waiting.insert(Task { min_bound: bound, test: task.test, max_bound: Bound::Limited(bound) });
+        }
+    }
+
+    /// Whether a test with this verdict is run at the next bound.
+    pub(crate) fn goes_on(&self, task: Task, verdict: &Verdict) -> bool {
+        let stands = matches!(verdict, Verdict::Holds { last: false, .. });
+        stands && self.max_bound.allows(task.min_bound + 1)
+    }
+
+    /// Whether nothing waits or runs.
+    pub(crate) fn is_done(&self) -> bool {
+        self.waiting.is_empty() && self.running == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOLDS: Verdict = Verdict::Holds { last: false, exhausted: false, expects_failure: false };
+    const EXHAUSTED: Verdict = Verdict::Holds { last: true, exhausted: true, expects_failure: false };
+
+    fn run(plan: &mut Plan, verdict: impl Fn(usize, u32) -> Verdict) -> Vec<(usize, u32)> {
+        let mut order = Vec::new();
+        while let Some(task) = plan.next() {
+            order.push((task.test, task.min_bound));
+            plan.finish(task, &verdict(task.test, task.min_bound));
+        }
+        assert!(plan.is_done());
+        order
+    }
+
+    #[test]
+    fn all_tests_at_one_bound_come_before_any_at_the_next() {
+        let mut plan = Plan::new(3, Bound::Limited(2), Strategy::Icb);
+        let order = run(&mut plan, |test, bound| match (test, bound) {
+            (1, 0) => Verdict::RunOnce,
+            (2, 1) => Verdict::Incomplete { reason: String::new() },
+            _ => HOLDS,
+        });
+        assert_eq!(order, [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2)]);
+    }
+
+    #[test]
+    fn an_exhausted_test_is_done_and_an_unlimited_one_goes_on() {
+        let mut plan = Plan::new(1, Bound::Unlimited, Strategy::Icb);
+        let order = run(&mut plan, |_, bound| if bound == 7 { EXHAUSTED } else { HOLDS });
+        assert_eq!(order.len(), 8);
+    }
+
+    #[test]
+    fn depth_first_is_one_task() {
+        let mut plan = Plan::new(1, Bound::Unlimited, Strategy::Dfs);
+        let task = plan.next().unwrap();
+        assert_eq!((task.min_bound, task.max_bound), (0, Bound::Unlimited));
+        plan.finish(task, &HOLDS);
+        assert!(plan.is_done());
+    }
+
+    #[test]
+    fn a_free_worker_starts_the_next_bound() {
+        let mut plan = Plan::new(2, Bound::Limited(1), Strategy::Icb);
+        let (slow, quick) = (plan.next().unwrap(), plan.next().unwrap());
+        assert_eq!(plan.next(), None);
+        plan.finish(quick, &HOLDS);
+        assert_eq!(plan.next().map(|task| (task.test, task.min_bound)), Some((1, 1)));
+        assert!(!plan.is_done());
+        plan.finish(slow, &Verdict::RunOnce);
+    }
+}

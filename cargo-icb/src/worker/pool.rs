@@ -1,0 +1,59 @@
+//! Runs a plan on several threads, each with one test process at a time.
+
+use super::plan::{Plan, Task};
+use super::verdict::Verdict;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Runs every task of the plan, so many at a time; returns when nothing is left.
+pub(crate) fn run(plan: Plan, jobs: usize, work: impl Fn(Task) -> Verdict + Sync) {
+    let plan = Mutex::new(plan);
+    let changed = Condvar::new();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(task) = next(&plan, &changed) {
+                    let verdict = work(task);
+                    lock(&plan).finish(task, &verdict);
+                    changed.notify_all();
+                }
+            });
+        }
+    });
+}
+
+/// Waits for a task, or for the end.
+fn next(plan: &Mutex<Plan>, changed: &Condvar) -> Option<Task> {
+    let mut plan = lock(plan);
+    loop {
+        if let Some(task) = plan.next() {
+            return Some(task);
+        }
+        if plan.is_done() {
+            return None;
+        }
+        plan = changed.wait(plan).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+fn lock(plan: &Mutex<Plan>) -> MutexGuard<'_, Plan> {
+    plan.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Bound, Strategy};
+
+    #[test]
+    fn every_task_runs_once() {
+        let seen = Mutex::new(Vec::new());
+        run(Plan::new(5, Bound::Limited(3), Strategy::Icb), 3, |task| {
+            seen.lock().unwrap().push((task.min_bound, task.test));
+            Verdict::Holds { last: false, exhausted: false, expects_failure: false }
+        });
+        let mut seen = seen.into_inner().unwrap();
+        seen.sort_unstable();
+        let expected: Vec<_> = (0..4).flat_map(|bound| (0..5).map(move |test| (bound, test))).collect();
+        assert_eq!(seen, expected);
+    }
+}

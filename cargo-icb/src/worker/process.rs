@@ -1,0 +1,288 @@
+//! One test process: starts it, follows its messages and its output, and notes how it ended.
+
+use crate::cargo::tests::Test;
+use icb_core::trace::{BoundReport, Failure, Message, Report, decode};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+/// How often the channel is looked at.
+const POLL: Duration = Duration::from_millis(50);
+/// How much of a process's output is kept: its end.
+const MAX_OUTPUT: usize = 256 * 1024;
+/// After this many times the watchdog's time without a message, the watchdog itself is taken for dead.
+const PATIENCE: f64 = 6.0;
+/// The watchdog's time where no other is set.
+const DEFAULT_WATCHDOG: f64 = 10.0;
+
+/// What to run.
+pub(crate) struct Launch<'a> {
+    /// The test.
+    pub(crate) test: &'a Test<'a>,
+    /// Where the process keeps its files.
+    pub(crate) directory: PathBuf,
+    /// `ICB_*` variables.
+    pub(crate) environment: Vec<(&'static str, String)>,
+    /// The watchdog's time in seconds, if one is set.
+    pub(crate) watchdog: Option<f64>,
+}
+
+/// What one call of `model` has told.
+#[derive(Default, Debug)]
+pub(crate) struct ModelOutcome {
+    /// Bounds that are over.
+    pub(crate) bounds: Vec<BoundReport>,
+    /// Figures of the bound at work.
+    pub(crate) progress: Option<BoundReport>,
+    /// The failure.
+    pub(crate) failure: Option<Failure>,
+    /// The replayed schedule passed.
+    pub(crate) passed: Option<Failure>,
+    /// The end.
+    pub(crate) finished: Option<Report>,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// With an exit code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+    /// We ended it: it had not said anything for too long.
+    Silent,
+}
+
+/// What a process has done.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// How it ended.
+    pub(crate) end: End,
+    /// What each call of `model` has told.
+    pub(crate) models: BTreeMap<u32, ModelOutcome>,
+    /// The settings were refused.
+    pub(crate) refused: Option<String>,
+    /// A line that could not be understood.
+    pub(crate) misunderstood: Option<String>,
+    /// The end of what it printed.
+    pub(crate) output: String,
+}
+
+impl Outcome {
+    fn note(&mut self, message: Message) {
+        match message {
+            Message::Started { model, .. } => drop(self.models.entry(model).or_default()),
+            Message::Progress { model, bound, .. } => {
+                self.models.entry(model).or_default().progress = Some(bound);
+            }
+            Message::Bound { model, bound, .. } => {
+                let model = self.models.entry(model).or_default();
+                model.progress = None;
+                model.bounds.push(bound);
+            }
+            Message::Failure { model, failure } => {
+                self.models.entry(model).or_default().failure = Some(*failure);
+            }
+            Message::ReplayPassed { model, failure } => {
+                self.models.entry(model).or_default().passed = Some(*failure);
+            }
+            Message::Finished { model, report } => {
+                self.models.entry(model).or_default().finished = Some(*report);
+            }
+            Message::Refused { message } => self.refused = Some(message),
+            _ => {}
+        }
+    }
+}
+
+/// Runs the process to its end; `on_message` sees each message as it arrives.
+pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> io::Result<Outcome> {
+    fs::create_dir_all(&launch.directory)?;
+    let channel_path = launch.directory.join("channel");
+    let mut channel = Channel::create(&channel_path)?;
+    let mut child = command(launch, &channel_path).spawn()?;
+    let mut output = Output::follow(&mut child);
+    let mut outcome = Outcome {
+        end: End::Silent,
+        models: BTreeMap::new(),
+        refused: None,
+        misunderstood: None,
+        output: String::new(),
+    };
+    let patience = launch.watchdog.unwrap_or(DEFAULT_WATCHDOG) * PATIENCE;
+    let mut heard = Instant::now();
+    loop {
+        output.wait(POLL);
+        let status = child.try_wait()?;
+        for line in channel.lines()? {
+            heard = Instant::now();
+            match decode(&line) {
+                Ok(message) => {
+                    on_message(&message);
+                    outcome.note(message);
+                }
+                Err(error) => outcome.misunderstood = Some(error.to_string()),
+            }
+        }
+        if let Some(status) = status {
+            outcome.end = end_of(status);
+            break;
+        }
+        if is_inside_model(&outcome) && heard.elapsed().as_secs_f64() > patience {
+            child.kill()?;
+            child.wait()?;
+            break;
+        }
+    }
+    outcome.output = output.finish();
+    Ok(outcome)
+}
+
+/// Whether a call of `model` has begun and not ended. Outside, a test may take as long as it likes.
+fn is_inside_model(outcome: &Outcome) -> bool {
+    outcome
+        .models
+        .values()
+        .any(|model| model.finished.is_none() && model.failure.is_none() && model.passed.is_none())
+}
+
+fn command(launch: &Launch<'_>, channel: &Path) -> Command {
+    let test = launch.test;
+    let mut command = Command::new(&test.executable.path);
+    command.args(["--exact", &test.id.name, "--nocapture", "--test-threads=1"]);
+    if test.ignored {
+        command.arg("--include-ignored");
+    }
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ICB_")) {
+        command.env_remove(name);
+    }
+    command
+        .current_dir(&test.executable.directory)
+        .envs(test.executable.environment.iter().map(|(name, value)| (name, value)))
+        .envs(launch.environment.iter().map(|(name, value)| (name, value)))
+        .env("ICB_CHANNEL", channel)
+        .env("ICB_DIRECTORY", &launch.directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn end_of(status: ExitStatus) -> End {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return End::Signal(signal);
+    }
+    End::Code(status.code().unwrap_or(-1))
+}
+
+/// The file to which the process appends its messages.
+struct Channel {
+    file: File,
+    position: u64,
+    /// The beginning of a line whose end has not been written yet.
+    rest: Vec<u8>,
+}
+
+impl Channel {
+    fn create(path: &Path) -> io::Result<Channel> {
+        File::create(path)?;
+        Ok(Channel { file: File::open(path)?, position: 0, rest: Vec::new() })
+    }
+
+    /// The lines that have been completed since the last call.
+    fn lines(&mut self) -> io::Result<Vec<String>> {
+        self.file.seek(SeekFrom::Start(self.position))?;
+        self.position += self.file.read_to_end(&mut self.rest)? as u64;
+        let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(Vec::new()) };
+        let whole: Vec<u8> = self.rest.drain(..=end).collect();
+        let text = String::from_utf8_lossy(&whole);
+        Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+    }
+}
+
+/// The end of what a process prints, on both of its streams in the order in which it arrives.
+struct Output {
+    pieces: Receiver<Vec<u8>>,
+    kept: Vec<u8>,
+}
+
+impl Output {
+    fn follow(child: &mut Child) -> Output {
+        let (sender, pieces) = mpsc::channel();
+        if let Some(stream) = child.stdout.take() {
+            forward(stream, sender.clone());
+        }
+        if let Some(stream) = child.stderr.take() {
+            forward(stream, sender);
+        }
+        Output { pieces, kept: Vec::new() }
+    }
+
+    /// Takes in what is printed, for so long or until both streams are closed.
+    fn wait(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        loop {
+            match self.pieces.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(piece) => self.keep(&piece),
+                Err(RecvTimeoutError::Timeout) => return,
+                // The process has ended, or soon will.
+                Err(RecvTimeoutError::Disconnected) => return std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        self.kept.extend_from_slice(piece);
+        if self.kept.len() > 2 * MAX_OUTPUT {
+            let surplus = self.kept.len() - MAX_OUTPUT;
+            self.kept.drain(..surplus);
+        }
+    }
+
+    /// What has been printed. A grandchild may hold the streams open; it is not waited for.
+    fn finish(mut self) -> String {
+        let end = Instant::now() + POLL;
+        while let Ok(piece) = self.pieces.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            self.keep(&piece);
+        }
+        let kept = self.kept;
+        String::from_utf8_lossy(&kept[kept.len().saturating_sub(MAX_OUTPUT)..]).into_owned()
+    }
+}
+
+fn forward(mut stream: impl Read + Send + 'static, sender: Sender<Vec<u8>>) {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 8192];
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            if sender.send(buffer[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn the_channel_gives_whole_lines_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("channel");
+        let mut channel = Channel::create(&path).unwrap();
+        let mut writer = File::options().append(true).open(&path).unwrap();
+        assert!(channel.lines().unwrap().is_empty());
+        writer.write_all(b"one\ntw").unwrap();
+        assert_eq!(channel.lines().unwrap(), ["one"]);
+        writer.write_all(b"o\nthree\n").unwrap();
+        assert_eq!(channel.lines().unwrap(), ["two", "three"]);
+        writer.write_all(b"half").unwrap();
+        assert!(channel.lines().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! Runs one schedule again, with backtraces on.
+
+use super::flight;
+use super::process::{self, Launch, Outcome};
+use super::verdict::{Verdict, judge};
+use crate::cargo::tests::Test;
+use crate::settings::Search;
+use icb_core::trace::{Failure, FailureKind, Schedule};
+use std::path::PathBuf;
+
+/// What a replay has shown.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Replayed {
+    /// The schedule fails; the failure has its trace.
+    Fails(Box<Failure>),
+    /// The schedule runs to its end and nothing fails; the trace is that of the passing execution.
+    Passes(Box<Failure>),
+    /// The test does not follow the schedule.
+    Diverges(Box<Failure>),
+    /// The replay could not be run.
+    Broken(String),
+}
+
+/// Which schedule of which test.
+pub(crate) struct Replay<'a> {
+    /// The test.
+    pub(crate) test: &'a Test<'a>,
+    /// Which call of `model`.
+    pub(crate) model: u32,
+    /// The schedule.
+    pub(crate) schedule: &'a Schedule,
+    /// The settings under which it was found.
+    pub(crate) search: &'a Search,
+    /// Where the process keeps its files.
+    pub(crate) directory: PathBuf,
+}
+
+/// Replays.
+pub(crate) fn run(replay: Replay<'_>) -> Replayed {
+    let mut environment = replay.search.environment();
+    environment.push(("ICB_REPLAY", replay.schedule.to_string()));
+    environment.push(("ICB_REPLAY_MODEL", replay.model.to_string()));
+    let directory = replay.directory.clone();
+    let launch = Launch { test: replay.test, directory, environment, watchdog: replay.search.watchdog };
+    // A recording of an earlier replay must not be taken for one of this.
+    let _ = std::fs::remove_file(replay.directory.join(format!("flight-{}", replay.model)));
+    match process::run(&launch, &mut |_| {}) {
+        Ok(outcome) => understand(&outcome, &replay),
+        Err(error) => {
+            Replayed::Broken(format!("cannot run {}: {error}", replay.test.executable.path.display()))
+        }
+    }
+}
+
+fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {
+    let told = outcome.models.get(&replay.model);
+    if let Some(passed) = told.and_then(|told| told.passed.as_ref()) {
+        return Replayed::Passes(Box::new(passed.clone()));
+    }
+    // A `#[should_panic]` test fails as expected; its failure is what is asked for all the same.
+    let failure = match told.and_then(|told| told.failure.clone()) {
+        Some(failure) => failure,
+        None => match judge(outcome, |model| flight::read(&replay.directory, model)) {
+            Verdict::Failed { failure, .. } => *failure,
+            Verdict::Refused(message) | Verdict::Broken(message) => return Replayed::Broken(message),
+            _ => {
+                let message = format!("the test ended without calling its model number {}", replay.model);
+                return Replayed::Diverges(Box::new(Failure::new(FailureKind::Divergence, message)));
+            }
+        },
+    };
+    if failure.kind == FailureKind::Divergence {
+        Replayed::Diverges(Box::new(failure))
+    } else {
+        Replayed::Fails(Box::new(failure))
+    }
+}

@@ -1,0 +1,298 @@
+//! What a process's outcome means for its test. Pure: it reads nothing but the outcome and the recording.
+
+use super::flight::Flight;
+use super::process::{End, ModelOutcome, Outcome};
+use icb_core::trace::{BoundReport, Failure, FailureKind, Stopped};
+
+/// How libtest says that a `#[should_panic]` test has not panicked.
+const DID_NOT_PANIC: &str = "test did not panic as expected";
+/// How the runtime and the library say that a stack was too small.
+const OVERFLOWS: [&str; 2] = ["coroutine has overflowed its stack", "has overflowed its stack"];
+/// Lines of output that a message quotes.
+const QUOTED: usize = 12;
+
+/// What is known of a test after one task.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Verdict {
+    /// Every execution within the bound was run and none failed.
+    Holds {
+        /// A higher bound adds nothing, or the test itself allows none.
+        last: bool,
+        /// Because there is no execution with more preemptions.
+        exhausted: bool,
+        /// The test is `#[should_panic]` and has not failed yet.
+        expects_failure: bool,
+    },
+    /// A limit cut the search short.
+    Incomplete {
+        /// Which.
+        reason: String,
+    },
+    /// The test has no model; it ran once and passed.
+    RunOnce,
+    /// A model failed and the test expects it to (`#[should_panic]`).
+    FailsAsExpected {
+        /// How.
+        message: String,
+    },
+    /// A model failed.
+    Failed {
+        /// Which call of `model`.
+        model: u32,
+        /// How.
+        failure: Box<Failure>,
+    },
+    /// The test failed outside any model.
+    Ordinary {
+        /// What it printed.
+        output: String,
+    },
+    /// The test process would not run with these settings.
+    Refused(String),
+    /// The test process could not be run or understood.
+    Broken(String),
+}
+
+/// Judges an outcome. `recording` is asked for the last moments of a model in which the process died.
+pub(crate) fn judge(outcome: &Outcome, recording: impl Fn(u32) -> Option<Flight>) -> Verdict {
+    if let Some(message) = &outcome.refused {
+        return Verdict::Refused(message.clone());
+    }
+    if let Some(message) = &outcome.misunderstood {
+        return Verdict::Broken(message.clone());
+    }
+    let passed = outcome.end == End::Code(0);
+    for (&model, told) in &outcome.models {
+        if let Some(failure) = &told.failure {
+            return if passed {
+                Verdict::FailsAsExpected { message: failure.to_string() }
+            } else {
+                Verdict::Failed { model, failure: Box::new(failure.clone()) }
+            };
+        }
+    }
+    if let Some((&model, told)) = outcome.models.iter().find(|(_, told)| told.finished.is_none()) {
+        return Verdict::Failed { model, failure: Box::new(death(outcome, told, recording(model))) };
+    }
+    let expects_failure = !passed && outcome.output.contains(DID_NOT_PANIC);
+    match outcome.end {
+        End::Code(0) if outcome.models.is_empty() => Verdict::RunOnce,
+        End::Code(0) => completeness(outcome, false),
+        _ if expects_failure && !outcome.models.is_empty() => completeness(outcome, true),
+        End::Code(_) => Verdict::Ordinary { output: outcome.output.clone() },
+        End::Signal(signal) => {
+            let output =
+                format!("{}\n(the process died of {})", outcome.output.trim_end(), signal_name(signal));
+            Verdict::Ordinary { output }
+        }
+        End::Silent => Verdict::Broken("the test process was ended after a long silence".to_owned()),
+    }
+}
+
+fn completeness(outcome: &Outcome, expects_failure: bool) -> Verdict {
+    let reports = || outcome.models.values().filter_map(|told| told.finished.as_ref());
+    let bounds = || outcome.models.values().flat_map(|told| &told.bounds);
+    if bounds().any(|bound| !bound.complete) {
+        let reason = match reports().find_map(|report| report.stopped) {
+            Some(Stopped::Executions) => "stopped by the limit on executions",
+            Some(Stopped::Duration) => "stopped by the limit on time",
+            Some(Stopped::Interrupt) => "interrupted",
+            _ => "stopped early",
+        };
+        return Verdict::Incomplete { reason: reason.to_owned() };
+    }
+    let exhausted =
+        outcome.models.values().all(|told| told.bounds.last().is_some_and(|bound| bound.exhausted));
+    // A test may set a lower limit of its own; then it tells nothing about this bound.
+    let limits_itself = outcome.models.values().all(|told| told.bounds.is_empty());
+    Verdict::Holds { last: exhausted || limits_itself, exhausted, expects_failure }
+}
+
+/// The figures of a task over all models of the test; `None` if no model told any.
+pub(crate) fn figures(outcome: &Outcome) -> Option<BoundReport> {
+    let told = outcome.models.values().flat_map(|told| told.bounds.iter().chain(&told.progress));
+    told.cloned().reduce(|sum, bound| add(sum, &bound))
+}
+
+/// Figures of two models, or of two bounds, together.
+pub(crate) fn add(mut sum: BoundReport, other: &BoundReport) -> BoundReport {
+    sum.bound = sum.bound.max(other.bound);
+    sum.executions += other.executions;
+    sum.steps += other.steps;
+    sum.states += other.states;
+    sum.failures += other.failures;
+    sum.max_steps = sum.max_steps.max(other.max_steps);
+    sum.max_threads = sum.max_threads.max(other.max_threads);
+    sum.seconds += other.seconds;
+    sum.complete &= other.complete;
+    sum.exhausted &= other.exhausted;
+    sum
+}
+
+/// The failure of a process that died inside a model.
+fn death(outcome: &Outcome, told: &ModelOutcome, recording: Option<Flight>) -> Failure {
+    let overflow = OVERFLOWS.iter().any(|words| outcome.output.contains(words));
+    let (kind, how) = match outcome.end {
+        End::Signal(_) if overflow => {
+            (FailureKind::StackOverflow, "a thread overflowed its stack".to_owned())
+        }
+        End::Signal(signal) => (FailureKind::Abort, format!("the process died of {}", signal_name(signal))),
+        End::Code(code) => (
+            FailureKind::Abort,
+            format!("the process ended with exit code {code} in the middle of an execution"),
+        ),
+        End::Silent => (FailureKind::Blocked, "the process was silent for too long and was ended".to_owned()),
+    };
+    let quoted = last_lines(&outcome.output);
+    let mut failure = Failure::new(
+        kind,
+        if quoted.is_empty() { how } else { format!("{how}\nIt printed last:\n{quoted}") },
+    );
+    failure.execution = told.progress.as_ref().map_or(0, |bound| bound.executions);
+    if let Some(flight) = recording {
+        failure.bound = flight.bound;
+        failure.execution = flight.execution;
+        failure.schedule = flight.schedule;
+    }
+    failure
+}
+
+/// The last lines that a process printed, without libtest's own.
+fn last_lines(output: &str) -> String {
+    let own =
+        |line: &str| line.starts_with("running ") || (line.starts_with("test ") && line.ends_with(" ... "));
+    let lines: Vec<&str> = output
+        .lines()
+        .map(|line| {
+            line.split_once(" ... ")
+                .filter(|(test, _)| test.starts_with("test "))
+                .map_or(line, |(_, said)| said)
+        })
+        .filter(|line| !line.trim().is_empty() && !own(line))
+        .collect();
+    lines[lines.len().saturating_sub(QUOTED)..].join("\n")
+}
+
+/// The name of a signal.
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        15 => "SIGTERM",
+        7 if cfg!(target_os = "linux") => "SIGBUS",
+        10 if cfg!(target_os = "macos") => "SIGBUS",
+        other => return format!("signal {other}"),
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icb_core::trace::Report;
+    use std::collections::BTreeMap;
+
+    fn outcome(end: End, models: Vec<ModelOutcome>, output: &str) -> Outcome {
+        let models: BTreeMap<u32, ModelOutcome> = (0..).zip(models).collect();
+        Outcome { end, models, refused: None, misunderstood: None, output: output.to_owned() }
+    }
+
+    fn finished(complete: bool, exhausted: bool) -> ModelOutcome {
+        let mut bound = BoundReport::new(1);
+        (bound.complete, bound.exhausted, bound.executions) = (complete, exhausted, 10);
+        let mut report = Report::default();
+        report.stopped = (!complete).then_some(Stopped::Executions);
+        ModelOutcome { bounds: vec![bound], finished: Some(report), ..ModelOutcome::default() }
+    }
+
+    fn failed() -> ModelOutcome {
+        ModelOutcome { failure: Some(Failure::new(FailureKind::Panic, "x")), ..ModelOutcome::default() }
+    }
+
+    fn verdict(end: End, models: Vec<ModelOutcome>, output: &str) -> Verdict {
+        judge(&outcome(end, models, output), |_| None)
+    }
+
+    #[test]
+    fn what_a_process_tells_is_judged() {
+        let holds = |last, exhausted, expects_failure| Verdict::Holds { last, exhausted, expects_failure };
+        let table = [
+            (verdict(End::Code(0), vec![], "ok"), Verdict::RunOnce),
+            (verdict(End::Code(0), vec![finished(true, false)], ""), holds(false, false, false)),
+            (
+                verdict(End::Code(0), vec![finished(true, true), finished(true, false)], ""),
+                holds(false, false, false),
+            ),
+            (
+                verdict(End::Code(0), vec![finished(true, true), finished(true, true)], ""),
+                holds(true, true, false),
+            ),
+            (
+                verdict(
+                    End::Code(101),
+                    vec![finished(true, false)],
+                    "note: test did not panic as expected at x",
+                ),
+                holds(false, false, true),
+            ),
+            (
+                verdict(End::Code(101), vec![finished(true, false)], "no"),
+                Verdict::Ordinary { output: "no".into() },
+            ),
+            (verdict(End::Code(101), vec![], "no"), Verdict::Ordinary { output: "no".into() }),
+            (
+                verdict(End::Code(0), vec![failed()], ""),
+                Verdict::FailsAsExpected { message: "panic: x".into() },
+            ),
+            (
+                verdict(End::Code(0), vec![finished(true, false), finished(false, false)], ""),
+                Verdict::Incomplete { reason: "stopped by the limit on executions".into() },
+            ),
+        ];
+        for (index, (actual, expected)) in table.into_iter().enumerate() {
+            assert_eq!(actual, expected, "case {index}");
+        }
+        let silent = ModelOutcome { finished: Some(Report::default()), ..ModelOutcome::default() };
+        assert_eq!(verdict(End::Code(0), vec![silent], ""), holds(true, false, false));
+        assert!(matches!(
+            verdict(End::Code(101), vec![finished(true, false), failed()], ""),
+            Verdict::Failed { model: 1, .. }
+        ));
+    }
+
+    #[test]
+    fn a_death_inside_a_model_becomes_a_failure_with_its_schedule() {
+        let flight = Flight { model: 0, bound: 1, execution: 9, schedule: "icb1:0*2!1".parse().unwrap() };
+        let table = [
+            (End::Signal(11), "x", FailureKind::Abort, "SIGSEGV"),
+            (
+                End::Signal(6),
+                "a coroutine has overflowed its stack\n",
+                FailureKind::StackOverflow,
+                "overflowed",
+            ),
+            (End::Code(0), "", FailureKind::Abort, "exit code 0"),
+            (End::Silent, "", FailureKind::Blocked, "silent"),
+        ];
+        for (end, output, kind, words) in table {
+            let outcome = outcome(end, vec![ModelOutcome::default()], output);
+            let Verdict::Failed { model: 0, failure } = judge(&outcome, |_| Some(flight.clone())) else {
+                panic!("{end:?}");
+            };
+            assert_eq!((failure.kind, failure.execution, failure.bound), (kind, 9, 1));
+            assert!(failure.message.contains(words), "{}", failure.message);
+            assert_eq!(failure.schedule, flight.schedule);
+        }
+    }
+
+    #[test]
+    fn figures_are_summed_over_models() {
+        let outcome = outcome(End::Code(0), vec![finished(true, true), finished(true, false)], "");
+        let sum = figures(&outcome).unwrap();
+        assert_eq!((sum.executions, sum.complete, sum.exhausted), (20, true, false));
+    }
+}
