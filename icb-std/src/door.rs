@@ -1,6 +1,10 @@
 //! The one place that names the runtime: everything else in this crate reaches the running execution through here.
 
-pub(crate) use icb_core::runtime::object::*;
+pub(crate) use icb_core::runtime::{
+    AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic,
+    cell, cell_end, count, count_last, current, epoch, fence, is_finished, is_static, join, local,
+    local_destroyed, now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, unpark,
+};
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
 /// `std`'s memory ordering as the runtime names it.
@@ -22,4 +26,16 @@ pub(crate) fn unwinding() -> bool {
     // The process-wide count that `std` looks at first makes the common answer cheap. Threads of an execution
     // share one thread of the system, so a `true` is asked again of the runtime.
     ::std::thread::panicking() && panicking().unwrap_or(true)
+}
+
+/// The calling thread needs what nobody will make any more, because its execution is being given up while others
+/// are half-way: it goes no further. Its stack stays as it is, so that what others have borrowed from it stays too.
+#[cold]
+#[track_caller]
+pub(crate) fn abandon(what: &str) -> ! {
+    assert!(active(), "{what}");
+    loop {
+        // The runtime suspends for good a thread that keeps on going while its execution is given up.
+        pause(Action::Yield, ::std::time::Duration::ZERO);
+    }
 }

@@ -2,6 +2,7 @@
 //! `get`. A static starts every execution uninitialised, unless it has been used outside of one.
 
 use super::once::{Once, OnceState, Owner};
+use crate::door;
 use crate::image;
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
@@ -24,10 +25,14 @@ enum Data<T, F> {
 }
 
 impl<T, F> Data<T, F> {
-    fn take_init(&mut self) -> F {
+    /// The initialiser, if it has not been called.
+    fn take_init(&mut self) -> Option<F> {
+        if !matches!(self, Data::Init(_)) {
+            return None;
+        }
         match mem::replace(self, Data::Gone) {
-            Data::Init(f) => f,
-            _ => unreachable!("a LazyLock is initialised once"),
+            Data::Init(f) => Some(f),
+            _ => None,
         }
     }
 }
@@ -52,8 +57,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         if this.once.is_poisoned_mut() {
             panic_poisoned();
         }
-        if !this.once.is_completed_mut() {
-            let f = this.data.get_mut().take_init();
+        if let Some(f) = this.data.get_mut().take_init() {
             this.once.poison_mut();
             let value = f();
             *this.data.get_mut() = Data::Value(value);
@@ -75,12 +79,12 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             }
             // SAFETY: `once` runs one initialiser at a time, and the data is read only when it is complete. The
             // borrow ends before `f` is called.
-            let f = unsafe { (*this.data.get()).take_init() };
+            let Some(f) = (unsafe { (*this.data.get()).take_init() }) else { return };
             let value = f();
             // SAFETY: as above.
             unsafe { *this.data.get() = Data::Value(value) };
         });
-        this.value().expect("a complete LazyLock has a value")
+        this.value().unwrap_or_else(|| door::abandon("a LazyLock that is complete has a value"))
     }
 }
 

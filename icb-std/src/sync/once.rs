@@ -128,11 +128,7 @@ impl Once {
         self.state.store(state | escaped, Ordering::Release);
     }
 
-    /// Whether it is complete, by exclusive access: no step.
-    pub(super) fn is_completed_mut(&mut self) -> bool {
-        self.state() == COMPLETE
-    }
-
+    /// Whether it is poisoned, by exclusive access: no step.
     pub(super) fn is_poisoned_mut(&mut self) -> bool {
         self.state() == POISONED
     }
@@ -169,6 +165,10 @@ impl Once {
             Some(Effect::Poisoned) => true,
             Some(_) => return,
         };
+        if self.state() == COMPLETE {
+            // An execution that is given up lets everybody in.
+            return;
+        }
         let mut leave = Leave { once: self, owner, state: POISONED };
         if poisoned && !force {
             panic_poisoned();
@@ -252,7 +252,8 @@ struct Leave<'a> {
 
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
-        self.once.handle.perform(self.once.init(self.owner), Action::OnceLeave);
+        let complete = self.state == COMPLETE;
+        self.once.handle.perform_unlock(self.once.init(self.owner), Action::OnceLeave, complete);
         // After the step has taken effect, and before any other thread runs.
         self.once.set_state(self.state);
     }

@@ -2,6 +2,7 @@
 //! leave), `wait`. A static starts every execution uninitialised, unless it has been used outside of one.
 
 use super::once::{Once, Owner};
+use crate::door;
 use crate::image;
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
@@ -53,7 +54,7 @@ impl<T> OnceLock<T> {
     #[track_caller]
     pub fn wait(&self) -> &T {
         self.once.wait_for(self.owner(), true);
-        self.value().expect("a complete OnceLock has a value")
+        self.initialised()
     }
 
     /// Mirrors `std::sync::OnceLock::set`.
@@ -82,7 +83,7 @@ impl<T> OnceLock<T> {
             // the value: it is read only when `once` is complete.
             unsafe { *self.value.get() = Some(value) };
         });
-        self.value().expect("a complete OnceLock has a value")
+        self.initialised()
     }
 
     /// Mirrors `std::sync::OnceLock::into_inner`.
@@ -99,6 +100,11 @@ impl<T> OnceLock<T> {
             self.once = Once::with_restore(Some(restore::<T>));
         }
         value
+    }
+
+    #[track_caller]
+    fn initialised(&self) -> &T {
+        self.value().unwrap_or_else(|| door::abandon("a OnceLock that is complete has a value"))
     }
 
     /// The value, once `once` is known to be complete.

@@ -27,11 +27,17 @@ unsafe impl<T: Send> Sync for Packet<'_, T> {}
 /// What a scope of an execution wants to know about a thread.
 #[derive(Default)]
 pub(super) struct Outcome {
+    /// Its closure is gone: it has returned, panicked, or will never be called.
+    over: AtomicBool,
     panicked: AtomicBool,
     joined: AtomicBool,
 }
 
 impl Outcome {
+    pub(super) fn over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
     /// Whether somebody has joined the thread explicitly.
     pub(super) fn joined(&self) -> bool {
         self.joined.load(Ordering::Relaxed)
@@ -39,6 +45,15 @@ impl Outcome {
 
     pub(super) fn panicked(&self) -> bool {
         self.panicked.load(Ordering::Relaxed)
+    }
+}
+
+/// Goes with a thread's closure.
+struct Over(Arc<Outcome>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::Relaxed);
     }
 }
 
@@ -92,8 +107,11 @@ impl<T> JoinInner<'_, T> {
                 self.packet.outcome.joined.store(true, Ordering::Relaxed);
             }
         }
-        let packet = Arc::get_mut(&mut self.packet).expect("threads should not terminate unexpectedly");
-        packet.result.get_mut().take().expect("a thread that has ended leaves a result")
+        match Arc::get_mut(&mut self.packet).and_then(|packet| packet.result.get_mut().take()) {
+            Some(result) => result,
+            // The execution is being given up: the thread has not ended, or was never started.
+            None => door::abandon("threads should not terminate unexpectedly"),
+        }
     }
 }
 
@@ -121,7 +139,10 @@ where
     let result = UnsafeCell::new(None);
     let packet = Arc::new(Packet { scope: counting, result, outcome: outcome.clone(), _marker: PhantomData });
     let theirs = packet.clone();
+    let over = Over(outcome.clone());
     let run = move || {
+        // Last to go, after everything that the thread owns.
+        let _over = over;
         let result = catch_unwind(AssertUnwindSafe(f));
         let panicked = result.is_err();
         theirs.outcome.panicked.store(panicked, Ordering::Relaxed);

@@ -67,6 +67,10 @@ impl ScopeData {
                     continue;
                 }
                 door::join(thread);
+                if !outcome.over() {
+                    // The execution is being given up and the thread still uses what it has borrowed.
+                    door::abandon("a scoped thread has not ended");
+                }
                 if outcome.panicked() {
                     door::panic_handled(thread);
                     self.a_thread_panicked.store(true, Ordering::Relaxed);

@@ -28,8 +28,12 @@ pub struct Arc<T: ?Sized> {
 #[inline]
 #[track_caller]
 fn count<T: ?Sized>(data: *const T, action: Action) -> bool {
-    let header = data.cast::<()>().wrapping_byte_sub(size_of::<usize>());
-    door::count(header, type_name::<Arc<T>>(), action)
+    door::count(header(data), type_name::<Arc<T>>(), action)
+}
+
+#[inline]
+fn header<T: ?Sized>(data: *const T) -> *const () {
+    data.cast::<()>().wrapping_byte_sub(size_of::<usize>())
 }
 
 impl<T: ?Sized> Arc<T> {
@@ -51,6 +55,16 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     fn count(&self, action: Action) {
         count(::std::sync::Arc::as_ptr(&self.inner), action);
+    }
+
+    /// This pointer goes. If it is the last, it has seen all the others go.
+    #[inline]
+    #[track_caller]
+    fn count_down(&self) {
+        let data = ::std::sync::Arc::as_ptr(&self.inner);
+        if count(data, Action::CountDown) && ::std::sync::Arc::strong_count(&self.inner) == 1 {
+            door::count_last(header(data));
+        }
     }
 }
 
@@ -200,9 +214,8 @@ impl<T: ?Sized> Arc<T> {
     #[inline]
     #[track_caller]
     pub unsafe fn decrement_strong_count(ptr: *const T) {
-        count(ptr, Action::CountDown);
         // SAFETY: the caller's promise.
-        unsafe { ::std::sync::Arc::decrement_strong_count(ptr) };
+        drop(unsafe { Arc::from_raw(ptr) });
     }
 
     /// Mirrors `std::sync::Arc::as_ptr`.
@@ -249,7 +262,12 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         this.count(Action::CountRead);
-        ::std::sync::Arc::get_mut(&mut this.inner)
+        let data = ::std::sync::Arc::as_ptr(&this.inner);
+        let value = ::std::sync::Arc::get_mut(&mut this.inner);
+        if value.is_some() {
+            door::count_last(header(data));
+        }
+        value
     }
 }
 
@@ -305,7 +323,7 @@ impl<T: ?Sized> Drop for Arc<T> {
     #[inline]
     #[track_caller]
     fn drop(&mut self) {
-        self.count(Action::CountDown);
+        self.count_down();
     }
 }
 
@@ -315,6 +333,6 @@ unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
     #[inline]
     #[track_caller]
     fn drop(&mut self) {
-        self.count(Action::CountDown);
+        self.count_down();
     }
 }
