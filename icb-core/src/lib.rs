@@ -24,3 +24,15 @@ pub mod dependence;
 pub mod recording;
 #[cfg(feature = "runtime")]
 pub mod memory;
+#[cfg(feature = "runtime")]
+pub mod runtime;
+#[cfg(feature = "runtime")]
+pub mod explore;
+#[cfg(feature = "runtime")]
+pub mod observe;
+#[cfg(feature = "runtime")]
+pub mod reduction;
+#[cfg(feature = "runtime")]
+pub mod search;
+#[cfg(feature = "runtime")]
+pub mod worker;

@@ -322,6 +322,9 @@ pub trait Observer {
 pub trait Program {
     /// Runs one execution from the start.
     fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome;
+
+    /// Says which execution comes next, for whoever watches over the process.
+    fn label(&mut self, _bound: u32, _execution: u64) {}
 }
 
 #[cfg(test)]

@@ -1,10 +1,36 @@
-//! Placeholder of the public interface of the explorer: runs the closure once, on real threads.
+//! The public interface of the explorer: [`model`], [`Builder`], [`choose`] and the values they return.
+//!
+//! With `cfg(icb)` a closure is explored; without it, it is run once on real threads.
 
-/// Runs the closure once.
+pub use icb_core::program::Granularity;
+pub use icb_core::trace::{
+    BoundReport, Failure, FailureKind, Report, Schedule, SourceLocation, Step, Stopped, Switch, ThreadId, Trace,
+};
+pub use icb_core::worker::{OnRace, ReductionKind as Reduction, StrategyKind as Strategy};
+
+/// Whether this build explores.
+const EXPLORE: bool = cfg!(icb);
+
+/// Explores a closure; see [`icb_core::worker::Builder`].
+pub type Builder = icb_core::worker::Builder<EXPLORE>;
+
+/// Explores `f` with the defaults, overridden by `ICB_*` variables: every execution with 0, then 1, then 2
+/// preemptions. Without `cfg(icb)`, runs it once.
+///
+/// # Panics
+/// With the rendered report if a failure is found.
 #[track_caller]
 pub fn model<F>(f: F)
 where
     F: Fn() + Send + Sync + 'static,
 {
-    f();
+    Builder::new().check(f);
+}
+
+/// A number below `n`: in a model every one is tried, at no cost against the bound. Outside a model, and without
+/// `cfg(icb)`, it is 0.
+#[track_caller]
+#[must_use]
+pub fn choose(n: usize) -> usize {
+    icb_core::runtime::choose(n)
 }

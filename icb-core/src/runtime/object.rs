@@ -2,9 +2,13 @@
 //! carries, and one function for each way of performing an operation.
 //!
 //! Every function here answers `None` (or `false`) outside an execution; the mirrored type then does what `std`
-//! does. Unsafe code that leads to the running execution stands here and in `coroutine.rs` only.
+//! does. The unsafe code that leads to the running execution stands here and in `mod.rs`; its one invariant:
+//! an execution is touched only by the OS thread that runs it, and no reference to it lives across a switch.
 
-use super::execution::{self, Execution};
+use super::execution::{Execution, Next};
+use super::threads::{Life, Local, Readiness};
+use super::{GiveUp, Running, running};
+use crate::program::Granularity;
 use crate::trace::{Action, ObjectClass, ObjectId, Operation, ThreadId};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -116,11 +120,40 @@ impl Handle {
         Handle { word: AtomicU64::new(0) }
     }
 
+    /// The object's number in the running execution; enters it if this is its first use there.
+    #[inline]
+    fn resolve(&self, running: &Running, init: &ObjectInit, location: &'static Location<'static>) -> ObjectId {
+        let word = self.word.load(Ordering::Relaxed);
+        if (word >> 32) as u32 == running.with(|e| e.epoch) {
+            return ObjectId::new((word as u32 - 1) as usize);
+        }
+        self.enter(running, init, location)
+    }
+
+    #[cold]
+    fn enter(&self, running: &Running, init: &ObjectInit, location: &'static Location<'static>) -> ObjectId {
+        let object = running.with(|e| {
+            let object = e.register(init.state.class(), init.type_name, init.address, Some(location));
+            e.object_mut(object).initialise(init.state);
+            let word = (u64::from(e.epoch) << 32) | (object.index() as u64 + 1);
+            self.word.store(word, Ordering::Relaxed);
+            object
+        });
+        if let Some(first_use) = init.on_first_use {
+            // SAFETY: the mirrored type passes a function that takes the address it passes with it.
+            unsafe { first_use(init.address) };
+        }
+        object
+    }
+
     /// Performs an operation on the object that carries this handle: announces it, lets the scheduler decide,
     /// applies it. `None` outside an execution.
     #[track_caller]
     pub fn perform(&self, init: ObjectInit, action: Action) -> Option<Effect> {
-        todo!()
+        let running = running()?;
+        let location = Location::caller();
+        let object = self.resolve(running, &init, location);
+        Some(perform(running, Operation::new(action, object), location, false))
     }
 
     /// Like [`perform`](Self::perform) for `Unlock` and `WriteUnlock`: `changed` tells whether the guarded data
@@ -128,7 +161,10 @@ impl Handle {
     /// nothing are recognised by it.
     #[track_caller]
     pub fn perform_unlock(&self, init: ObjectInit, action: Action, changed: bool) -> Option<Effect> {
-        todo!()
+        let running = running()?;
+        let location = Location::caller();
+        let object = self.resolve(running, &init, location);
+        Some(perform(running, Operation::new(action, object), location, changed))
     }
 
     /// A condvar operation (`Wait`, `Reacquire`): `self` is the condvar, `mutex` its mutex. `timeout` is the
@@ -143,20 +179,29 @@ impl Handle {
         action: Action,
         timeout: Option<Duration>,
     ) -> Option<Effect> {
-        todo!()
+        let running = running()?;
+        let location = Location::caller();
+        let mutex = mutex.resolve(running, &mutex_init, location);
+        let condvar = self.resolve(running, &init, location);
+        running.with(|e| e.threads[e.current].timeout = timeout.unwrap_or_default());
+        Some(perform(running, Operation::with_other(action, condvar, mutex), location, false))
     }
 
     /// Like [`perform`](Self::perform) for a receive that may expire after `timeout`.
     #[track_caller]
     pub fn perform_timed(&self, init: ObjectInit, action: Action, timeout: Duration) -> Option<Effect> {
-        todo!()
+        let running = running()?;
+        let location = Location::caller();
+        let object = self.resolve(running, &init, location);
+        running.with(|e| e.threads[e.current].timeout = timeout);
+        Some(perform(running, Operation::new(action, object), location, false))
     }
 }
 
 /// Whether the caller runs inside an execution (on a thread of the program under test).
 #[must_use]
 pub fn active() -> bool {
-    todo!()
+    running().is_some()
 }
 
 /// An atomic variable, by address.
@@ -175,20 +220,30 @@ pub struct AtomicRef {
 #[derive(Debug)]
 #[must_use = "an atomic step must be finished"]
 pub struct AtomicStep {
-    _private: (),
+    operation: Operation,
 }
 
 impl AtomicStep {
     /// Whether this `compare_exchange_weak` is to fail although the values match.
     #[must_use]
     pub fn fails_spuriously(&self) -> bool {
-        todo!()
+        let Some(running) = running() else { return false };
+        running.with(|e| {
+            let weak = matches!(self.operation.action, Action::CompareExchange { weak: true, .. });
+            weak && e.settings.spurious && !e.giving_up && e.branch(self.operation, 2, true) == 1
+        })
     }
 
     /// Completes the step: the bits read, if the operation reads, and the bits written, if it wrote.
     #[inline]
     pub fn finish(self, read: Option<u64>, written: Option<u64>) {
-        todo!()
+        if let Some(running) = running() {
+            running.with(|e| {
+                if !e.giving_up {
+                    e.finish_atomic(self.operation, read, written);
+                }
+            });
+        }
     }
 }
 
@@ -196,13 +251,27 @@ impl AtomicStep {
 #[track_caller]
 #[inline]
 pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
-    todo!()
+    let running = running()?;
+    let location = Location::caller();
+    let operation = running.with(|e| Operation::new(action, e.atomic_object(target, location)));
+    enter(running, operation, location);
+    Some(AtomicStep { operation })
 }
 
 /// `atomic::fence`. `false` outside an execution.
 #[track_caller]
 pub fn fence(order: crate::trace::Ordering) -> bool {
-    todo!()
+    let Some(running) = running() else { return false };
+    let location = Location::caller();
+    running.with(|e| {
+        if !e.giving_up {
+            let operation = Operation::new(Action::Fence(order), ObjectId::NONE);
+            e.threads[e.current].location = Some(location);
+            e.take_undecided();
+            e.finish_fence(operation, order);
+        }
+    });
+    true
 }
 
 /// An access to a data cell: checks for races; a scheduling point first where the granularity or `on_race(Promote)`
@@ -210,14 +279,51 @@ pub fn fence(order: crate::trace::Ordering) -> bool {
 #[track_caller]
 #[inline]
 pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Action) -> bool {
-    todo!()
+    let Some(running) = running() else { return false };
+    let location = Location::caller();
+    if size == 0 || running.with(|e| e.giving_up) {
+        return true;
+    }
+    let operation = running.with(|e| Operation::new(action, e.cell_object(address, type_name, location)));
+    let point = running.with(|e| e.is_point(location));
+    if point {
+        enter(running, operation, location);
+    }
+    let stopped = running.with(|e| {
+        e.threads[e.current].location = Some(location);
+        let stopped = action != Action::CellAccess && e.check_cell(operation.object, action == Action::CellWrite);
+        if point {
+            e.finish_cell(operation);
+        } else {
+            e.pass_cell(operation);
+        }
+        stopped
+    });
+    if stopped {
+        halt(running);
+    }
+    true
 }
 
 /// A bracketed access (`with`, `with_mut`) ends: checks again if the thread has taken steps inside. Never a
 /// scheduling point.
 #[track_caller]
 pub fn cell_end(address: *const (), action: Action) {
-    todo!()
+    let Some(running) = running() else { return };
+    let location = Location::caller();
+    let stopped = running.with(|e| {
+        if e.giving_up {
+            return false;
+        }
+        e.threads[e.current].location = Some(location);
+        match e.known_cell(address) {
+            Some(cell) => e.check_cell(cell, action == Action::CellWrite),
+            None => false,
+        }
+    });
+    if stopped {
+        halt(running);
+    }
 }
 
 /// How a thread's closure ended, as told by the mirrored `thread` module.
@@ -236,105 +342,387 @@ pub enum ThreadEnd {
 /// the thread (`thread::scope` does). `stack_size` in bytes. `None` outside an execution.
 #[track_caller]
 pub fn spawn(name: Option<String>, stack_size: Option<usize>, main: ThreadMain) -> Option<ThreadId> {
-    todo!()
+    let running = running()?;
+    let location = Location::caller();
+    if running.with(|e| e.giving_up) {
+        // The execution is being given up: the thread never begins.
+        return Some(running.with(|e| ThreadId::new(e.current)));
+    }
+    let child = running.with(|e| ThreadId::new(e.thread_count));
+    // The thread does not exist yet: its object is known only when the spawn takes effect.
+    enter(running, Operation::new(Action::Spawn, ObjectId::NONE), location);
+    if running.with(|e| e.thread_count) > crate::recording::MAX_THREADS {
+        panic!("one execution has more than {} threads", crate::recording::MAX_THREADS);
+    }
+    let child = running.with(|e| {
+        let _ = child;
+        let child = e.create_thread(name, stack_size, Some(location), super::thread_job(running, main));
+        e.finish_spawn(child);
+        child
+    });
+    Some(child)
 }
 
 /// Blocks until the thread has ended. Its panic, if it had one, counts as handled.
 #[track_caller]
 pub fn join(thread: ThreadId) {
-    todo!()
+    let Some(running) = running() else { return };
+    let object = running.with(|e| e.threads[thread.index()].object);
+    perform(running, Operation::new(Action::Join, object), Location::caller(), false);
 }
 
 /// Whether the thread has ended (`JoinHandle::is_finished`), a read of the thread.
 #[track_caller]
 #[must_use]
 pub fn is_finished(thread: ThreadId) -> bool {
-    todo!()
+    let Some(running) = running() else { return true };
+    let location = Location::caller();
+    let operation = running.with(|e| Operation::new(Action::Join, e.threads[thread.index()].object));
+    if running.with(|e| e.giving_up) {
+        return true;
+    }
+    // Not a join: it never blocks, so it is announced as a plain read of the thread.
+    enter(running, Operation::new(Action::CountRead, operation.object), location);
+    running.with(|e| e.finish_is_finished(Operation::new(Action::CountRead, operation.object)))
 }
 
 /// Somebody has taken note of the thread's panic (a scope passes it on): it is not reported on its own.
 pub fn panic_handled(thread: ThreadId) {
-    todo!()
+    if let Some(running) = running() {
+        running.with(|e| e.threads[thread.index()].panic_handled = true);
+    }
 }
 
 /// The calling thread. `None` outside an execution.
 #[must_use]
 pub fn current() -> Option<ThreadId> {
-    todo!()
+    running().map(|running| running.with(|e| ThreadId::new(e.current)))
 }
 
 /// Whether the calling thread is unwinding. `None` outside an execution.
 #[must_use]
 pub fn panicking() -> Option<bool> {
-    todo!()
+    running().map(|running| running.with(super::execution_is_unwinding))
 }
 
 /// `thread::park` and `park_timeout`. `false` outside an execution.
 #[track_caller]
 pub fn park(timeout: Option<Duration>) -> bool {
-    todo!()
+    let Some(running) = running() else { return false };
+    let operation = running.with(|e| {
+        e.threads[e.current].timeout = timeout.unwrap_or_default();
+        Operation::new(Action::Park { timed: timeout.is_some() }, e.threads[e.current].token_object())
+    });
+    perform(running, operation, Location::caller(), false);
+    true
 }
 
 /// `Thread::unpark`.
 #[track_caller]
 pub fn unpark(thread: ThreadId) {
-    todo!()
+    let Some(running) = running() else { return };
+    let object = running.with(|e| e.threads[thread.index()].token_object());
+    perform(running, Operation::new(Action::Unpark, object), Location::caller(), false);
 }
 
 /// `yield_now`, `spin_loop` and `sleep` (with its duration). `false` outside an execution.
 #[track_caller]
 pub fn pause(action: Action, duration: Duration) -> bool {
-    todo!()
+    let Some(running) = running() else { return false };
+    running.with(|e| {
+        e.threads[e.current].timeout = duration;
+        e.recognise_awaiting();
+    });
+    perform(running, Operation::new(action, ObjectId::NONE), Location::caller(), false);
+    true
 }
 
 /// `model::choose(n)`: every value below `n` is tried, at no cost. Outside an execution: 0.
 #[track_caller]
 #[must_use]
 pub fn choose(n: usize) -> usize {
-    todo!()
+    let Some(running) = running() else { return 0 };
+    running.with(|e| {
+        if n < 2 || e.giving_up {
+            return 0;
+        }
+        e.branch(Operation::new(Action::Choose, ObjectId::NONE), n as u32, false) as usize
+    })
 }
 
 /// The virtual clock: time since the execution began. `None` outside an execution.
 #[must_use]
 pub fn now() -> Option<Duration> {
-    todo!()
+    running().map(|running| running.with(|e| e.now))
 }
 
 /// A number that is different in every execution of this process and never zero, to recognise state left over
 /// from another one. Zero outside an execution.
 #[must_use]
 pub fn epoch() -> u32 {
-    todo!()
+    running().map_or(0, |running| running.with(|e| e.epoch))
 }
 
 /// Whether the address lies in the program's image: the object is a static.
 #[must_use]
 pub fn is_static(address: *const ()) -> bool {
-    todo!()
+    super::image::contains(address)
 }
 
 /// Runs `action` when the running execution has ended and none of its threads runs any more; the place to put a
 /// static object back to its initial value. Does nothing outside an execution.
 pub fn on_execution_end(action: Box<dyn FnOnce()>) {
-    todo!()
+    if let Some(running) = running() {
+        running.with(|e| e.at_end.push(action));
+    }
 }
 
 /// The calling thread's value for a thread-local key (its address), if it has been set. `None` outside an
 /// execution or when unset.
 #[must_use]
 pub fn local(key: *const ()) -> Option<*mut ()> {
-    todo!()
+    running()?.with(|e| {
+        let locals = &e.threads[e.current].locals;
+        locals.iter().find(|local| local.key == key && !local.gone).map(|local| local.value)
+    })
 }
 
 /// Sets the calling thread's value for a key. `drop` is called with the value at the end of the thread (values
 /// are dropped in the order in which they were set, each unset first) or, for a thread that never ends, never.
 /// `false` outside an execution.
 pub fn set_local(key: *const (), value: *mut (), drop: unsafe fn(*mut ())) -> bool {
-    todo!()
+    let Some(running) = running() else { return false };
+    running.with(|e| {
+        let current = e.current;
+        e.threads[current].locals.push(Local { key, value, drop, gone: false });
+    });
+    true
 }
 
 /// Whether the calling thread's values are being dropped or gone (`LocalKey::try_with` fails for this key).
 #[must_use]
 pub fn local_destroyed(key: *const ()) -> bool {
-    todo!()
+    let Some(running) = running() else { return false };
+    running.with(|e| e.threads[e.current].locals.iter().any(|local| local.key == key && local.gone))
+}
+
+/// A change of an `Arc`'s counts, keyed by its allocation. `false` outside an execution.
+#[track_caller]
+pub fn count(address: *const (), type_name: &'static str, action: Action) -> bool {
+    let Some(running) = running() else { return false };
+    let location = Location::caller();
+    let object = running.with(|e| e.count_object(address, type_name, location));
+    perform(running, Operation::new(action, object), location, false);
+    true
+}
+
+/// The caller has just performed the `CountDown` that left no owner: it has seen everything that the others did.
+pub fn count_last(address: *const ()) {
+    if let Some(running) = running() {
+        running.with(|e| {
+            if let Some(object) = e.map.get(count_key(address)) {
+                e.count_last(ObjectId::new(object as usize));
+            }
+        });
+    }
+}
+
+/// Atomics, cells and counts can share an address; the lowest bits of the key tell them apart.
+fn atomic_key(address: *const ()) -> usize {
+    address.addr() << 2
+}
+
+fn cell_key(address: *const ()) -> usize {
+    (address.addr() << 2) | 1
+}
+
+fn count_key(address: *const ()) -> usize {
+    (address.addr() << 2) | 2
+}
+
+impl Execution {
+    #[inline]
+    fn atomic_object(&mut self, target: AtomicRef, location: &'static Location<'static>) -> ObjectId {
+        match self.map.get(atomic_key(target.address)) {
+            Some(object) => ObjectId::new(object as usize),
+            None => self.enter_atomic(target, location),
+        }
+    }
+
+    #[cold]
+    fn enter_atomic(&mut self, target: AtomicRef, location: &'static Location<'static>) -> ObjectId {
+        let object = self.register(ObjectClass::Atomic, target.type_name, target.address, Some(location));
+        self.map.insert(atomic_key(target.address), object.index() as u32);
+        if is_static(target.address) {
+            self.keep_static_atomic(target);
+        }
+        object
+    }
+
+    /// Remembers the initial value of a static atomic; it is written back when the execution has ended.
+    fn keep_static_atomic(&mut self, target: AtomicRef) {
+        let mut bytes = [0; 16];
+        let size = target.size.min(bytes.len());
+        let address = target.address.cast_mut().cast::<u8>();
+        // SAFETY: the mirrored atomic at this address is `size` bytes large, and no other OS thread uses it while an
+        // exploration runs.
+        unsafe { std::ptr::copy_nonoverlapping(address, bytes.as_mut_ptr(), size) };
+        self.static_atomics.push((address, size, bytes));
+    }
+
+    fn cell_object(
+        &mut self,
+        address: *const (),
+        type_name: &'static str,
+        location: &'static Location<'static>,
+    ) -> ObjectId {
+        if let Some(object) = self.map.get(cell_key(address)) {
+            return ObjectId::new(object as usize);
+        }
+        let object = self.register(ObjectClass::Cell, type_name, address, Some(location));
+        self.map.insert(cell_key(address), object.index() as u32);
+        object
+    }
+
+    fn known_cell(&self, address: *const ()) -> Option<ObjectId> {
+        self.map.get(cell_key(address)).map(|object| ObjectId::new(object as usize))
+    }
+
+    fn count_object(
+        &mut self,
+        address: *const (),
+        type_name: &'static str,
+        location: &'static Location<'static>,
+    ) -> ObjectId {
+        if let Some(object) = self.map.get(count_key(address)) {
+            return ObjectId::new(object as usize);
+        }
+        let object = self.register(ObjectClass::Count, type_name, address, Some(location));
+        self.map.insert(count_key(address), object.index() as u32);
+        object
+    }
+
+    /// Whether a data access at this place of the program is a scheduling point.
+    #[inline]
+    fn is_point(&self, location: &'static Location<'static>) -> bool {
+        self.settings.granularity == Granularity::EveryAccess
+            || (self.settings.promote && self.promoted.contains(&std::ptr::from_ref(location).addr()))
+    }
+
+    /// A data access that is no scheduling point: part of the step before.
+    fn pass_cell(&mut self, operation: Operation) {
+        if operation.action == Action::CellWrite {
+            let me = self.current;
+            self.threads[me].note_change();
+        }
+        if self.observer.is_some() {
+            self.accesses.clear();
+            self.observe_step(operation, None, None, None);
+        }
+    }
+}
+
+/// Announces an operation and returns when its thread has been chosen to take it.
+#[inline]
+fn enter(running: &Running, operation: Operation, location: &'static Location<'static>) {
+    let (next, suspension) = running.with(|e| {
+        if e.giving_up {
+            return (Next::Stay, None);
+        }
+        let me = e.current;
+        e.announce(operation, location);
+        if let Action::Load(_) | Action::CompareExchange { .. } = operation.action {
+            e.recognise_spinning();
+        }
+        if e.threads[me].unwinding && e.threads[me].readiness == Readiness::Ready && super::execution_is_unwinding(e) {
+            e.take_undecided();
+            return (Next::Stay, None);
+        }
+        if let Action::Receive { .. } = operation.action {
+            e.receiver_waits(operation.object);
+        }
+        match e.decide() {
+            Next::Stay => (Next::Stay, None),
+            Next::Suspend => (Next::Suspend, Some(e.threads[me].suspension)),
+        }
+    });
+    if next == Next::Suspend {
+        if let Some(suspension) = suspension {
+            suspension.suspend();
+        }
+        resumed(running);
+    }
+}
+
+/// The thread runs again: it has been chosen, or the execution is being given up.
+#[inline]
+fn resumed(running: &Running) {
+    if running.with(|e| e.giving_up) {
+        give_up(running);
+    }
+}
+
+/// The execution has ended at this step: the thread does not go on.
+#[cold]
+fn halt(running: &Running) {
+    let suspension = running.with(|e| e.threads[e.current].suspension);
+    suspension.suspend();
+    resumed(running);
+}
+
+/// Unwinds the calling thread, whose execution is given up.
+#[cold]
+fn give_up(running: &Running) {
+    if std::thread::panicking() {
+        // It is unwinding already and cannot do so twice: its stack is given up as it is.
+        loop {
+            running.with(|e| e.threads[e.current].suspension).suspend();
+        }
+    }
+    std::panic::resume_unwind(Box::new(GiveUp));
+}
+
+/// Performs an operation whose effect is the runtime's alone.
+#[inline]
+fn perform(
+    running: &Running,
+    operation: Operation,
+    location: &'static Location<'static>,
+    changed: bool,
+) -> Effect {
+    if running.with(|e| e.giving_up) {
+        return while_giving_up(running, operation.action);
+    }
+    enter(running, operation, location);
+    running.with(|e| e.apply(operation, changed))
+}
+
+/// Operations that a thread performs while it is being unwound because the execution is given up: answered at once,
+/// in the way that lets it come to its end. Nothing is taken for initialised that may not be.
+#[cold]
+fn while_giving_up(running: &Running, action: Action) -> Effect {
+    /// More operations than any destructor needs; a loop among them would never end.
+    const MAX_STEPS: u32 = 100_000;
+    let steps = running.with(|e| {
+        e.give_up_steps += 1;
+        e.give_up_steps
+    });
+    if steps > MAX_STEPS {
+        loop {
+            running.with(|e| e.threads[e.current].suspension).suspend();
+        }
+    }
+    match action {
+        Action::OnceCheck | Action::TryLock | Action::TryReadLock | Action::TryWriteLock => Effect::Refused,
+        Action::OnceEnter => Effect::Run,
+        Action::Send | Action::TrySend | Action::SendFinish | Action::Receive { .. } | Action::TryReceive => {
+            Effect::Disconnected
+        }
+        _ => Effect::Done,
+    }
+}
+
+/// Whether the thread has begun and not ended.
+pub(super) fn is_live(life: Life) -> bool {
+    life == Life::Live
 }

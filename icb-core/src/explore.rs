@@ -1,0 +1,285 @@
+//! The loop: strategy × program × limits → report. It knows neither coroutines nor the environment and prints
+//! nothing; whoever wants to know meanwhile passes a callback.
+
+use crate::observe::Signature;
+use crate::program::{Chooser, End, Program, SchedulingPoint};
+use crate::search::Strategy;
+use crate::trace::{BoundReport, Failure, FailureKind, Report, Stopped, ThreadId};
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// When to stop early.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Executions over all bounds.
+    pub max_executions: Option<u64>,
+    /// Time over all bounds.
+    pub max_duration: Option<Duration>,
+}
+
+/// What an exploration is to do beyond running executions.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// When to stop early.
+    pub limits: Limits,
+    /// Whether the first failure ends the search.
+    pub stop_at_failure: bool,
+    /// Whether distinct terminal states are counted (16 bytes each, and some).
+    pub count_states: bool,
+    /// Whether the first execution is run twice to see that the test is deterministic.
+    pub check_determinism: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { limits: Limits::default(), stop_at_failure: true, count_states: true, check_determinism: true }
+    }
+}
+
+/// What is told while the search runs.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A few times a second.
+    Progress {
+        /// Figures of the bound at work.
+        bound: &'a BoundReport,
+        /// Work items left at it.
+        frontier: u64,
+        /// Share of it that is done.
+        done: Option<f64>,
+    },
+    /// A bound is over or cut short.
+    Bound(&'a BoundReport),
+    /// A failure.
+    Failure(&'a Failure),
+}
+
+/// States are their own hashes.
+#[derive(Default)]
+pub struct StateHasher(u64);
+
+impl Hasher for StateHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            self.0 = chunk.iter().fold(self.0.rotate_left(5), |hash, &byte| (hash << 8) ^ u64::from(byte));
+        }
+    }
+    fn write_u128(&mut self, state: u128) {
+        self.0 = state as u64;
+    }
+}
+
+/// Fingerprints of terminal states.
+pub type States = HashSet<u128, BuildHasherDefault<StateHasher>>;
+
+/// One exploration.
+pub struct Explorer<'a> {
+    options: Options,
+    states: States,
+    listener: Option<&'a mut dyn FnMut(Event<'_>)>,
+    interrupt: Option<&'a AtomicBool>,
+    started: Instant,
+    executions: u64,
+    stopped: Option<Stopped>,
+    failure: Option<Failure>,
+}
+
+impl std::fmt::Debug for Explorer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Explorer").field("executions", &self.executions).finish_non_exhaustive()
+    }
+}
+
+/// Steps between two looks at the clock, about.
+const STEPS_BETWEEN_LOOKS: u64 = 4_000;
+const BETWEEN_REPORTS: Duration = Duration::from_millis(200);
+
+impl<'a> Explorer<'a> {
+    /// An exploration that has not begun.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Explorer {
+            options,
+            states: States::default(),
+            listener: None,
+            interrupt: None,
+            started: Instant::now(),
+            executions: 0,
+            stopped: None,
+            failure: None,
+        }
+    }
+
+    /// Tells what happens.
+    pub fn listen(&mut self, listener: &'a mut dyn FnMut(Event<'_>)) {
+        self.listener = Some(listener);
+    }
+
+    /// Stops soon after the flag is set.
+    pub fn interrupt_by(&mut self, flag: &'a AtomicBool) {
+        self.interrupt = Some(flag);
+    }
+
+    /// States that earlier bounds have reached in another process.
+    pub fn add_states(&mut self, states: impl IntoIterator<Item = u128>) {
+        self.states.extend(states);
+    }
+
+    /// The terminal states reached.
+    #[must_use]
+    pub fn states(&self) -> &States {
+        &self.states
+    }
+
+    /// Runs the program under the strategy, bound after bound, until nothing is left, a failure is found or a limit
+    /// is reached.
+    pub fn run(&mut self, strategy: &mut dyn Strategy, program: &mut dyn Program) -> Report {
+        self.started = Instant::now();
+        let mut bounds: Vec<BoundReport> = Vec::new();
+        if self.options.check_determinism
+            && let Some(failure) = check_determinism(program)
+        {
+            self.failed(failure);
+        }
+        while self.stopped.is_none() {
+            let bound = self.run_bound(strategy, program);
+            let Some(mut bound) = bound else {
+                // Scheduling points have been added: what was claimed before does not count.
+                bounds.clear();
+                self.states.clear();
+                strategy.restart();
+                continue;
+            };
+            bound.complete = !matches!(self.stopped, Some(s) if s != Stopped::Failure) && self.stopped.is_none();
+            bound.exhausted = bound.complete && strategy.is_exhausted();
+            self.tell(Event::Bound(&bound));
+            bounds.push(bound);
+            if self.stopped.is_some() || !strategy.advance() {
+                break;
+            }
+        }
+        Report {
+            complete: self.failure.is_none() && self.stopped.is_none(),
+            bounds,
+            failure: self.failure.take(),
+            stopped: self.stopped,
+            ..Report::default()
+        }
+    }
+
+    /// All executions of the current bound. `None`: the program has changed its scheduling points.
+    fn run_bound(&mut self, strategy: &mut dyn Strategy, program: &mut dyn Program) -> Option<BoundReport> {
+        let began = Instant::now();
+        let mut report = BoundReport::new(strategy.bound());
+        let mut look_at = 0;
+        let mut told = began;
+        while self.stopped.is_none() && strategy.begin() {
+            if report.steps >= look_at {
+                look_at = report.steps + STEPS_BETWEEN_LOOKS;
+                let now = Instant::now();
+                self.check_time(now);
+                if now - told >= BETWEEN_REPORTS {
+                    told = now;
+                    report.seconds = (now - began).as_secs_f64();
+                    report.states = self.states.len() as u64;
+                    let (frontier, done) = strategy.progress();
+                    self.tell(Event::Progress { bound: &report, frontier, done });
+                }
+                if self.stopped.is_some() {
+                    break;
+                }
+            }
+            if self.options.limits.max_executions.is_some_and(|max| self.executions >= max) {
+                self.stopped = Some(Stopped::Executions);
+                break;
+            }
+            self.executions += 1;
+            program.label(report.bound, self.executions);
+            let outcome = program.run(strategy.chooser(), None);
+            strategy.end(&outcome);
+            report.steps += outcome.step_count;
+            report.max_steps = report.max_steps.max(outcome.step_count);
+            report.max_threads = report.max_threads.max(outcome.thread_count);
+            match outcome.end {
+                _ if outcome.promoted => return None,
+                End::GivenUp => continue,
+                End::Passed => report.executions += 1,
+                End::Failed(failure) => {
+                    report.executions += 1;
+                    report.failures += 1;
+                    let diverged = failure.kind == FailureKind::Divergence;
+                    if self.options.stop_at_failure || diverged {
+                        self.failed(*failure);
+                    } else if self.failure.is_none() {
+                        self.failure = Some(Failure { execution: self.executions, ..*failure });
+                    }
+                }
+            }
+            if self.options.count_states {
+                self.states.insert(outcome.fingerprint);
+            }
+        }
+        report.seconds = began.elapsed().as_secs_f64();
+        report.states = self.states.len() as u64;
+        Some(report)
+    }
+
+    fn failed(&mut self, mut failure: Failure) {
+        failure.execution = self.executions;
+        self.stopped = Some(Stopped::Failure);
+        self.tell(Event::Failure(&failure));
+        self.failure = Some(failure);
+    }
+
+    fn check_time(&mut self, now: Instant) {
+        if self.options.limits.max_duration.is_some_and(|max| now - self.started >= max) {
+            self.stopped = Some(Stopped::Duration);
+        }
+        if self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            self.stopped = Some(Stopped::Interrupt);
+        }
+    }
+
+    fn tell(&mut self, event: Event<'_>) {
+        if let Some(listener) = &mut self.listener {
+            listener(event);
+        }
+    }
+}
+
+/// Chooses the default everywhere.
+#[derive(Debug, Default)]
+struct Default_;
+
+impl Chooser for Default_ {
+    fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+        Some(point.default_choice())
+    }
+    fn choose_branch(&mut self, _: &crate::program::BranchPoint) -> u32 {
+        0
+    }
+}
+
+/// Runs the execution of the default choices twice: a difference is a divergence.
+fn check_determinism(program: &mut dyn Program) -> Option<Failure> {
+    let mut run = || {
+        let mut signature = Signature::new();
+        let outcome = program.run(&mut Default_, Some(&mut signature));
+        (signature, outcome)
+    };
+    let (first, outcome) = run();
+    let failed = matches!(outcome.end, End::Failed(_)) || outcome.promoted;
+    // A failing execution is found again by the search, and told there. Its stacks may not have been unwound, so it
+    // is not run a second time here.
+    if failed {
+        return None;
+    }
+    let (second, _) = run();
+    let difference = first.difference(&second)?;
+    Some(Failure::new(FailureKind::Divergence, difference))
+}

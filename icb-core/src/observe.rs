@@ -1,0 +1,143 @@
+//! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
+
+use crate::program::{Observer, StepEvent};
+use crate::trace::{Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace};
+use std::panic::Location;
+
+/// Records a trace, with backtraces at preemptions.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    trace: Trace,
+    preempted: Option<(ThreadId, Vec<Frame>)>,
+    previous: Option<ThreadId>,
+}
+
+impl Recorder {
+    /// Nothing recorded yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was recorded.
+    #[must_use]
+    pub fn into_trace(self) -> Trace {
+        self.trace
+    }
+
+    fn words(&self, operation: Operation, bits: Option<u64>) -> Option<String> {
+        let bits = bits?;
+        let info = self.trace.objects.get(operation.object.index())?;
+        if info.class != ObjectClass::Atomic {
+            return Some(bits.to_string());
+        }
+        let name = info.type_name.as_str();
+        Some(match name {
+            "AtomicBool" => (bits != 0).to_string(),
+            "AtomicI8" => (bits as i8).to_string(),
+            "AtomicI16" => (bits as i16).to_string(),
+            "AtomicI32" => (bits as i32).to_string(),
+            "AtomicI64" | "AtomicIsize" => (bits as i64).to_string(),
+            _ if name.starts_with("AtomicPtr") => if bits == 0 { "null".to_owned() } else { "a pointer".to_owned() },
+            _ => bits.to_string(),
+        })
+    }
+}
+
+impl Observer for Recorder {
+    fn step(&mut self, event: &StepEvent<'_>) {
+        let preempted = if event.preemption { self.preempted.take() } else { None };
+        let switch = match self.previous {
+            Some(previous) if previous == event.thread => Switch::Stay,
+            _ if event.preemption => Switch::Preemption,
+            None => Switch::Stay,
+            Some(_) => Switch::Free,
+        };
+        // A data access is part of the step before it: it is shown, and switches nothing.
+        let (preempted_thread, preempted) = preempted.unzip();
+        self.previous = Some(event.thread);
+        self.trace.steps.push(Step {
+            index: event.index as usize,
+            thread: event.thread,
+            switch,
+            operation: event.operation,
+            early: event.early,
+            branches: event.branches.to_vec(),
+            read: self.words(event.operation, event.read),
+            written: self.words(event.operation, event.written),
+            note: event.note.map(str::to_owned),
+            location: event.location.filter(|_| event.operation.action != Action::Begin).map(Into::into),
+            preempted,
+            preempted_thread,
+        });
+    }
+
+    fn thread(&mut self, info: ThreadInfo) {
+        self.trace.threads.push(info);
+    }
+
+    fn object(&mut self, info: ObjectInfo) {
+        self.trace.objects.push(info);
+    }
+
+    fn wants_backtraces(&self) -> bool {
+        true
+    }
+
+    fn backtrace(&mut self, thread: ThreadId, frames: Vec<Frame>) {
+        self.preempted = Some((thread, frames));
+    }
+}
+
+/// Records who did what where: equal in two executions with one schedule, unless the test is nondeterministic.
+#[derive(Debug, Default)]
+pub struct Signature {
+    steps: Vec<(ThreadId, Operation, usize, Option<u64>, Option<u64>)>,
+    places: Vec<Option<&'static Location<'static>>>,
+    pointers: Vec<bool>,
+}
+
+impl Signature {
+    /// Nothing recorded yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The first step in which two executions differ, in words.
+    #[must_use]
+    pub fn difference(&self, other: &Signature) -> Option<String> {
+        let count = self.steps.len().max(other.steps.len());
+        let first = (0..count).find(|&i| self.steps.get(i) != other.steps.get(i))?;
+        let side = |signature: &Signature| match (signature.steps.get(first), signature.places.get(first)) {
+            (Some((thread, operation, ..)), Some(place)) => {
+                let place = place.map_or(String::new(), |p| format!(" at {}:{}", p.file(), p.line()));
+                format!("{thread} performed {:?}{place}", operation.action)
+            }
+            _ => "it was over".to_owned(),
+        };
+        Some(format!(
+            "at step {first} the test did two different things with one schedule (first time: {}; second time: {}): it depends on \
+             something outside the model (the real clock, random hashing, an address, a global, a file)",
+            side(self),
+            side(other)
+        ))
+    }
+}
+
+impl Observer for Signature {
+    fn step(&mut self, event: &StepEvent<'_>) {
+        let place = event.location.map_or(0, |l| std::ptr::from_ref(l).addr());
+        // Pointers differ from run to run without any harm.
+        let pointer = self.pointers.get(event.operation.object.index()).copied().unwrap_or(false);
+        let (read, written) = if pointer { (None, None) } else { (event.read, event.written) };
+        self.steps.push((event.thread, event.operation, place, read, written));
+        self.places.push(event.location);
+    }
+
+    fn object(&mut self, info: ObjectInfo) {
+        // Integers of a pointer's size may hold addresses too.
+        let sized = info.type_name.starts_with("AtomicPtr") || info.type_name.ends_with("size");
+        self.pointers.push(sized);
+    }
+}

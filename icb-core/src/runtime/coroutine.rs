@@ -1,0 +1,210 @@
+//! Coroutines and their stacks. The only file that knows the crate `generator`.
+//!
+//! A coroutine loops over jobs instead of finishing, so that its stack, guard page included, is used again by later
+//! executions without any call into the kernel.
+
+use generator::{Generator, Gn, Scope};
+use std::cell::{Cell, UnsafeCell};
+use std::panic::AssertUnwindSafe;
+
+/// What a coroutine does between two visits to the pool.
+pub(crate) type Job = Box<dyn FnOnce()>;
+
+type Suspender = Scope<'static, 'static, (), ()>;
+
+/// Shared by a coroutine's body and its owner.
+struct Slot {
+    job: UnsafeCell<Option<Job>>,
+    /// The body's scope while the body runs; leads back to whoever resumed it.
+    suspender: Cell<*mut Suspender>,
+    quit: Cell<bool>,
+}
+
+/// A stack with a body that runs jobs.
+pub(crate) struct Coroutine {
+    generator: Generator<'static, (), ()>,
+    slot: Box<Slot>,
+}
+
+/// Why a coroutine came back to its owner.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Return {
+    /// It suspended, or its job is done.
+    Suspended,
+    /// Its stack overflowed; it can never run again.
+    Overflow,
+}
+
+struct SendPointer(*const Slot);
+// SAFETY: the pointer is used only by the coroutine's body, which runs on the thread that owns the coroutine;
+// `Coroutine` itself never leaves that thread (it lives in a `Pool` that is neither `Send` nor shared).
+unsafe impl Send for SendPointer {}
+
+impl Coroutine {
+    fn new(stack_size: usize) -> Self {
+        let slot =
+            Box::new(Slot { job: UnsafeCell::new(None), suspender: Cell::new(std::ptr::null_mut()), quit: Cell::new(false) });
+        let pointer = SendPointer(&raw const *slot);
+        let words = stack_size.div_ceil(size_of::<usize>());
+        // An odd number of words would make the crate fill the stack to measure its use.
+        let words = (words + 1) & !1;
+        let generator = Gn::<()>::new_scoped_opt(words, move |mut scope: Scope<'_, 'static, (), ()>| {
+            let pointer = pointer;
+            // SAFETY: the slot is boxed and outlives the generator: `Coroutine` drops or leaks both together.
+            let slot = unsafe { &*pointer.0 };
+            slot.suspender.set((&raw mut scope).cast());
+            while !slot.quit.get() {
+                // SAFETY: the owner writes the job only while this body is suspended.
+                if let Some(job) = unsafe { (*slot.job.get()).take() } {
+                    job();
+                }
+                slot.suspend();
+            }
+        });
+        Coroutine { generator, slot }
+    }
+
+    /// Gives it a job; it begins with the next [`resume`](Self::resume).
+    pub(crate) fn assign(&mut self, job: Job) {
+        // SAFETY: the body is suspended (it runs only inside `resume`, which borrows `self`).
+        unsafe { *self.slot.job.get() = Some(job) };
+    }
+
+    /// Takes back a job that has not begun.
+    pub(crate) fn unassign(&mut self) {
+        // SAFETY: as in `assign`.
+        drop(unsafe { (*self.slot.job.get()).take() });
+    }
+
+    /// Runs it until it suspends.
+    #[inline]
+    pub(crate) fn resume(&mut self) -> Return {
+        let resumed = std::panic::catch_unwind(AssertUnwindSafe(|| self.generator.resume()));
+        if resumed.is_ok() { Return::Suspended } else { Return::Overflow }
+    }
+
+    /// A way to suspend it from inside.
+    pub(crate) fn suspension(&self) -> Suspension {
+        Suspension(&raw const *self.slot)
+    }
+
+    /// Gives the stack up for ever, with whatever stands on it, without running its destructors.
+    pub(crate) fn leak(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn suspend(&self) {
+        let suspender = self.suspender.get();
+        // SAFETY: `suspender` points to the body's scope, which lives as long as the body runs, and only the running
+        // body calls this. The reference is made afresh for each suspension, and the scope is used for nothing else.
+        unsafe { (*suspender).yield_with(()) };
+    }
+}
+
+/// Suspends the coroutine it belongs to. To be used on that coroutine's own stack only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspension(*const Slot);
+
+impl Suspension {
+    /// Belongs to no coroutine.
+    pub(crate) const NONE: Suspension = Suspension(std::ptr::null());
+
+    /// Goes back to whoever resumed the coroutine; returns when it is resumed again.
+    #[inline]
+    pub(crate) fn suspend(self) {
+        // SAFETY: the slot lives as long as its coroutine, on whose stack the caller runs.
+        unsafe { (*self.0).suspend() };
+    }
+}
+
+/// Coroutines that wait for a job.
+#[derive(Default)]
+pub(crate) struct Pool {
+    idle: Vec<Coroutine>,
+    stack_size: usize,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("idle", &self.idle.len()).finish()
+    }
+}
+
+impl Pool {
+    /// A pool of stacks of this size in bytes.
+    pub(crate) fn new(stack_size: usize) -> Self {
+        Pool { idle: Vec::new(), stack_size }
+    }
+
+    /// A coroutine with the given job.
+    pub(crate) fn take(&mut self, job: Job, stack_size: Option<usize>) -> Coroutine {
+        let mut coroutine = match stack_size {
+            Some(size) if size > self.stack_size => Coroutine::new(size),
+            _ => self.idle.pop().unwrap_or_else(|| Coroutine::new(self.stack_size)),
+        };
+        coroutine.assign(job);
+        coroutine
+    }
+
+    /// Takes back a coroutine whose job is done.
+    pub(crate) fn put(&mut self, coroutine: Coroutine) {
+        self.idle.push(coroutine);
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for mut coroutine in self.idle.drain(..) {
+            coroutine.slot.quit.set(true);
+            coroutine.resume();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_stack_runs_one_job_after_another() {
+        let mut pool = Pool::new(64 * 1024);
+        let log = Rc::new(std::cell::RefCell::new(vec![]));
+        for round in 0..3 {
+            let mut coroutine = pool.take(Box::new(|| {}), None);
+            let suspension = coroutine.suspension();
+            let inner = log.clone();
+            coroutine.assign(Box::new(move || {
+                inner.borrow_mut().push((round, 'a'));
+                suspension.suspend();
+                inner.borrow_mut().push((round, 'b'));
+            }));
+            assert_eq!(coroutine.resume(), Return::Suspended);
+            log.borrow_mut().push((round, '-'));
+            assert_eq!(coroutine.resume(), Return::Suspended);
+            pool.put(coroutine);
+        }
+        assert_eq!(pool.idle.len(), 1);
+        assert_eq!(log.borrow()[..4], [(0, 'a'), (0, '-'), (0, 'b'), (1, 'a')]);
+    }
+
+    #[test]
+    fn an_overflow_is_an_answer() {
+        #[expect(unconditional_recursion, reason = "it is the point")]
+        fn deep(n: u64) -> u64 {
+            std::hint::black_box([n; 64])[3] + deep(std::hint::black_box(n + 1))
+        }
+        let mut pool = Pool::new(64 * 1024);
+        let mut coroutine = pool.take(
+            Box::new(|| {
+                std::hint::black_box(deep(0));
+            }),
+            None,
+        );
+        assert_eq!(coroutine.resume(), Return::Overflow);
+        coroutine.leak();
+    }
+}

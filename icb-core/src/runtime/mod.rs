@@ -1,0 +1,344 @@
+//! Runs a closure as a program of coroutines: one execution at a time, under a chooser.
+
+mod address_map;
+mod backtrace;
+mod coroutine;
+mod execution;
+mod image;
+mod object;
+mod objects;
+mod panics;
+mod threads;
+
+pub use execution::Settings;
+pub use object::{
+    AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic, cell,
+    cell_end, choose, count, count_last, current, epoch, fence, is_finished, is_static, join, local, local_destroyed,
+    now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, unpark,
+};
+
+use crate::program::{Chooser, End, Observer, Outcome, Program};
+use crate::recording::Tape;
+use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, SourceLocation, ThreadId};
+use coroutine::{Job, Return};
+use execution::{Execution, GiveUp};
+use std::cell::UnsafeCell;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use threads::Life;
+
+scoped_tls::scoped_thread_local!(static RUNNING: Running);
+
+/// The execution that runs on this OS thread.
+pub(crate) struct Running(UnsafeCell<Execution>);
+
+impl Running {
+    /// Access for a moment: `f` must not lead back here and must not switch coroutines.
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut Execution) -> R) -> R {
+        // SAFETY: the execution is reached only through `RUNNING` on its own OS thread, and the closures passed in
+        // this module neither call user code nor suspend, so no other reference to it exists meanwhile.
+        f(unsafe { &mut *self.0.get() })
+    }
+}
+
+#[inline]
+fn running() -> Option<&'static Running> {
+    if !RUNNING.is_set() {
+        return None;
+    }
+    // SAFETY: the reference is used only by the calling operation, which runs on a coroutine of this execution (or
+    // in its panic hook); `CoroutineProgram::run` keeps the execution in place until all of them are over or given
+    // up for good.
+    Some(RUNNING.with(|running| unsafe { &*std::ptr::from_ref(running) }))
+}
+
+/// Signs of life, for a watchdog on another thread.
+#[derive(Debug, Default)]
+pub struct Heartbeat {
+    executions: AtomicU64,
+    steps: AtomicU64,
+    place: AtomicPtr<Location<'static>>,
+}
+
+impl Heartbeat {
+    #[inline]
+    fn beat(&self, step: u64, place: Option<&'static Location<'static>>) {
+        self.steps.store(step, Ordering::Relaxed);
+        let place = place.map_or(std::ptr::null_mut(), |p| std::ptr::from_ref(p).cast_mut());
+        self.place.store(place, Ordering::Relaxed);
+    }
+
+    /// Executions begun and steps taken in the one that runs: unchanged means stuck (or idle).
+    #[must_use]
+    pub fn pulse(&self) -> (u64, u64) {
+        (self.executions.load(Ordering::Relaxed), self.steps.load(Ordering::Relaxed))
+    }
+
+    /// Where the last step was taken.
+    #[must_use]
+    pub fn place(&self) -> Option<SourceLocation> {
+        let place = self.place.load(Ordering::Relaxed);
+        // SAFETY: it is null or was made from a `&'static Location`.
+        unsafe { place.as_ref() }.map(Into::into)
+    }
+}
+
+/// Epochs are process-wide, so that a handle in a static tells executions of different programs apart.
+static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
+
+/// A closure, run as thread 0 of each execution.
+pub struct CoroutineProgram<F> {
+    main: Arc<F>,
+    running: Box<Running>,
+    model: u32,
+}
+
+impl<F> std::fmt::Debug for CoroutineProgram<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CoroutineProgram").finish_non_exhaustive()
+    }
+}
+
+impl<F: Fn() + Send + Sync + 'static> CoroutineProgram<F> {
+    /// A program that runs `main`.
+    #[must_use]
+    pub fn new(main: Arc<F>, settings: Settings, tape: Tape) -> Self {
+        panics::install();
+        CoroutineProgram { main, running: Box::new(Running(UnsafeCell::new(Execution::new(settings, tape)))), model: 0 }
+    }
+
+    /// Signs of life of the executions.
+    #[must_use]
+    pub fn heartbeat(&self) -> Arc<Heartbeat> {
+        self.running.with(|e| e.heartbeat.clone())
+    }
+
+    /// Number of the model within its test, for the tape's label.
+    pub fn set_model(&mut self, model: u32) {
+        self.model = model;
+    }
+
+    /// The places that `on_race(Promote)` has made scheduling points, to be handed to another program of the same
+    /// process (a replay).
+    #[must_use]
+    pub fn promoted(&self) -> std::collections::HashSet<usize> {
+        self.running.with(|e| e.promoted.clone())
+    }
+
+    /// Takes over promoted places.
+    pub fn set_promoted(&mut self, places: std::collections::HashSet<usize>) {
+        self.running.with(|e| e.promoted = places);
+    }
+
+    fn start(&self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) {
+        let main = self.main.clone();
+        // SAFETY: only the lifetime is changed; `finish` removes both pointers before `run` returns.
+        let chooser: *mut dyn Chooser = unsafe { std::mem::transmute(std::ptr::from_mut(chooser)) };
+        let observer: Option<*mut dyn Observer> = observer.map(|observer| {
+            // SAFETY: as above.
+            unsafe { std::mem::transmute(std::ptr::from_mut(observer)) }
+        });
+        let epoch = NEXT_EPOCH.fetch_add(1, Ordering::Relaxed);
+        assert!(epoch != 0 && epoch != u32::MAX, "more executions than one process can tell apart");
+        self.running.with(|e| {
+            e.begin(epoch, chooser, observer);
+            let executions = &e.heartbeat.executions;
+            executions.store(executions.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            let job = main_job(move || main());
+            e.create_thread(None, None, None, job);
+            e.current = 0;
+        });
+        // The first decision has one outcome; it is taken here because no thread runs yet.
+        self.running.with(|e| e.decide());
+    }
+
+    /// Resumes whoever is chosen until the execution has ended.
+    fn drive(&self) {
+        while self.running.with(|e| e.end.is_none()) {
+            let (thread, coroutine) = self.running.with(|e| (e.current, e.threads[e.current].coroutine.take()));
+            let Some(mut coroutine) = coroutine else {
+                unreachable!("thread {thread} was chosen and has no coroutine")
+            };
+            let returned = coroutine.resume();
+            self.running.with(|e| {
+                if returned == Return::Overflow {
+                    let message = format!(
+                        "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
+                        ThreadId::new(thread),
+                        e.settings.stack_size
+                    );
+                    e.fail(Failure::new(FailureKind::StackOverflow, message));
+                }
+            });
+            if returned == Return::Overflow {
+                coroutine.leak();
+            } else {
+                self.running.with(|e| e.threads[thread].coroutine = Some(coroutine));
+            }
+        }
+    }
+
+    /// Brings every thread to its end, or gives its stack up.
+    fn clean_up(&self) {
+        let unwind = self.running.with(|e| match &e.end {
+            Some(End::Failed(_)) => e.settings.unwind_failed,
+            _ => true,
+        });
+        self.running.with(|e| e.giving_up = true);
+        let count = self.running.with(|e| e.thread_count);
+        for thread in 0..count {
+            let (life, coroutine) = self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
+            let Some(mut coroutine) = coroutine else { continue };
+            if object::is_live(life) && unwind {
+                self.running.with(|e| e.current = thread);
+                coroutine.resume();
+            } else if life == Life::Unborn && unwind {
+                coroutine.unassign();
+            }
+            let over = life == Life::Unborn && unwind || self.running.with(|e| e.threads[thread].life == Life::Ended);
+            if over {
+                self.running.with(|e| e.pool.put(coroutine));
+            } else {
+                coroutine.leak();
+            }
+        }
+    }
+
+    fn finish(&self) -> Outcome {
+        let (mut outcome, at_end, atomics) = self.running.with(|e| {
+            e.detach();
+            let end = e.end.take().unwrap_or(End::GivenUp);
+            let outcome = Outcome {
+                end,
+                step_count: e.step_count,
+                thread_count: e.thread_count as u32,
+                fingerprint: e.hash.fingerprint(),
+                promoted: e.promotion,
+            };
+            (outcome, std::mem::take(&mut e.at_end), std::mem::take(&mut e.static_atomics))
+        });
+        for (address, size, bytes) in atomics {
+            // SAFETY: `keep_static_atomic` read these bytes from the same static, which lives for ever and which no
+            // other thread uses while an exploration runs.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, size) };
+        }
+        for action in at_end.into_iter().rev() {
+            action();
+        }
+        if let End::Failed(failure) = &mut outcome.end {
+            failure.schedule = self.running.with(|e| e.tape.schedule());
+            failure.bound = failure.schedule.preemption_count();
+            failure.trace.schedule = failure.schedule.clone();
+        }
+        outcome
+    }
+}
+
+impl<F: Fn() + Send + Sync + 'static> Program for CoroutineProgram<F> {
+    /// # Panics
+    /// If it is called inside another execution.
+    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
+        assert!(!active(), "a model cannot be run inside a model");
+        RUNNING.set(&self.running, || {
+            self.start(chooser, observer);
+            self.drive();
+            self.running.with(panics::report_unhandled);
+            self.clean_up();
+        });
+        self.finish()
+    }
+
+    fn label(&mut self, bound: u32, execution: u64) {
+        self.running.with(|e| e.tape.label(self.model, bound, execution));
+    }
+}
+
+/// What thread 0 does.
+fn main_job(main: impl FnOnce() + 'static) -> Job {
+    Box::new(move || {
+        let Some(running) = running() else { return };
+        begin(running);
+        let result = catch_unwind(AssertUnwindSafe(main));
+        drop_locals(running);
+        end(running, result.is_err());
+    })
+}
+
+/// What a spawned thread does.
+fn thread_job(_running: &Running, main: ThreadMain) -> Job {
+    Box::new(move || {
+        let Some(running) = running() else { return };
+        begin(running);
+        let result = catch_unwind(AssertUnwindSafe(main));
+        drop_locals(running);
+        end(running, !matches!(result, Ok(ThreadEnd::Returned)));
+    })
+}
+
+fn begin(running: &Running) {
+    running.with(|e| {
+        let object: ObjectId = e.threads[e.current].object;
+        e.apply(Operation::new(Action::Begin, object), false);
+    });
+}
+
+/// Drops the thread-local values in the order in which they were set; destructors may set new ones.
+fn drop_locals(running: &Running) {
+    let mut next = 0;
+    while let Some((value, drop)) = running.with(|e| {
+        let current = e.current;
+        let local = e.threads[current].locals.get_mut(next)?;
+        local.gone = true;
+        next += 1;
+        Some((local.value, local.drop))
+    }) {
+        // SAFETY: `set_local` was given the value together with the function that drops it; `gone` and `next` see to
+        // it that this happens once.
+        let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { drop(value) }));
+        if dropped.is_err() {
+            running.with(|e| panics::note_uncaught(e, "a thread-local destructor panicked"));
+        }
+    }
+    running.with(|e| {
+        let current = e.current;
+        e.threads[current].locals.clear();
+    });
+}
+
+/// The calling thread's closure is over.
+fn end(running: &Running, panicked: bool) {
+    running.with(|e| {
+        let me = e.current;
+        if e.giving_up {
+            e.threads[me].life = Life::Ended;
+            return;
+        }
+        e.threads[me].unwinding = false;
+        e.threads[me].panicked = panicked;
+        if panicked && me == 0 {
+            e.end_thread();
+            panics::report_main(e);
+            return;
+        }
+        e.end_thread();
+        if (0..e.thread_count).all(|t| e.threads[t].life == Life::Ended) {
+            e.stop(End::Passed);
+        } else {
+            e.decide();
+        }
+    });
+}
+
+fn execution_is_unwinding(e: &mut Execution) -> bool {
+    let thread = &mut e.threads[e.current];
+    if thread.unwinding && !std::thread::panicking() {
+        // The program has caught its panic.
+        thread.unwinding = false;
+    }
+    thread.unwinding
+}
+
+#[cfg(test)]
+mod tests;

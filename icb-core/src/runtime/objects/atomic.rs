@@ -1,0 +1,79 @@
+//! Atomic variables. The value is in the program's memory and is read and written by the mirrored type between
+//! [`Execution::announce`] and [`Execution::finish_atomic`]; here stand the orderings and the dependence.
+
+use crate::runtime::execution::Execution;
+use crate::trace::{Access, Action, Mode, Operation, Ordering};
+
+impl Execution {
+    /// Completes an atomic step: the bits read and written tell whether it changed anything.
+    #[inline]
+    pub(in crate::runtime) fn finish_atomic(&mut self, operation: Operation, read: Option<u64>, written: Option<u64>) {
+        let me = self.current;
+        let id = operation.object;
+        let object = &mut self.objects[id.index()];
+        let thread = &mut self.threads[me];
+        let mut note = None;
+        match operation.action {
+            Action::Load(order) => thread.clock.load(&object.sync, order),
+            Action::Store(order) => thread.clock.store(me, &mut object.sync, order),
+            Action::ReadModifyWrite(order) => {
+                thread.clock.load(&object.sync, order);
+                thread.clock.continue_sequence(me, &mut object.sync, order);
+            }
+            Action::CompareExchange { success, failure, .. } => {
+                if written.is_some() {
+                    thread.clock.load(&object.sync, success);
+                    thread.clock.continue_sequence(me, &mut object.sync, success);
+                } else {
+                    thread.clock.load(&object.sync, failure);
+                    note = Some("failed");
+                }
+            }
+            _ => {}
+        }
+        // A write of the value that was there changes nothing that a spinning thread could wait for.
+        let changed = written.is_some() && (read.is_none() || read != written);
+        if changed {
+            object.version = object.version.wrapping_add(1);
+            thread.note_change();
+            self.note_progress();
+        } else {
+            let place = thread.location.map_or(0, |l| std::ptr::from_ref(l).addr());
+            let entry = crate::runtime::threads::ReadEntry {
+                object: id.index() as u32,
+                version: object.version,
+                place,
+            };
+            thread.awaiting = false;
+            thread.note_read(entry);
+        }
+        let mode = if written.is_some() { Mode::Write } else { Mode::Read };
+        self.finish_single(operation, Access { object: id, mode }, read, written, note);
+    }
+
+    /// A read is announced by a thread that has been reading the same values over and over, without a hint: it
+    /// waits until one of them changes.
+    #[inline]
+    pub(in crate::runtime) fn recognise_spinning(&mut self) {
+        let me = self.current;
+        if self.threads[me].spins() {
+            self.await_change();
+        }
+    }
+
+    #[cold]
+    fn await_change(&mut self) {
+        let me = self.current;
+        self.threads[me].begin_awaiting();
+        self.waiting.insert(me);
+        self.reconsider_thread(me);
+    }
+
+    /// A fence: orders, but touches no object.
+    pub(in crate::runtime) fn finish_fence(&mut self, operation: Operation, order: Ordering) {
+        let me = self.current;
+        self.threads[me].clock.fence(me, order);
+        self.accesses.clear();
+        self.finish_many(operation, 8, None);
+    }
+}

@@ -1,0 +1,129 @@
+//! Data cells: checked for races at every access; scheduling points only where the granularity or a promotion says
+//! so.
+
+use crate::memory::race::DataClock;
+use crate::runtime::execution::Execution;
+use crate::trace::{
+    Access, Action, Failure, FailureKind, Frame, Mode, ObjectId, Operation, RaceAccess, SourceLocation, ThreadId,
+};
+use std::panic::Location;
+
+/// State of a cell.
+#[derive(Debug, Default)]
+pub(crate) struct CellState {
+    pub(super) clock: DataClock,
+    /// In a replay: the latest accesses by (thread, write), for the report.
+    seen: Vec<Seen>,
+    /// With `on_race(Promote)`: places of the program that access it.
+    places: Vec<&'static Location<'static>>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    thread: usize,
+    write: bool,
+    location: Option<SourceLocation>,
+    frames: Vec<Frame>,
+}
+
+impl CellState {
+    pub(super) fn clear(&mut self) {
+        self.clock.clear();
+        self.seen.clear();
+        self.places.clear();
+    }
+}
+
+impl Execution {
+    /// Checks an access of the running thread and records it. `Some` tells the racing access before it.
+    pub(in crate::runtime) fn check_cell(&mut self, cell: ObjectId, write: bool) -> bool {
+        let me = self.current;
+        let clock = &self.threads[me].clock.clock;
+        let data = self.objects[cell.index()].state.data();
+        let race = if write { data.write(me, clock) } else { data.read(me, clock) };
+        if self.observer.is_some() {
+            self.remember_access(cell, write);
+        }
+        if self.settings.promote {
+            self.remember_place(cell);
+        }
+        let Some(earlier) = race else { return false };
+        if self.settings.promote {
+            self.promote(cell);
+            return self.promotion;
+        }
+        let (first, second) = (
+            self.race_access(cell, earlier.thread, earlier.write),
+            self.race_access(cell, me, write),
+        );
+        let side = |access: &RaceAccess| {
+            let kind = if access.write { "write" } else { "read" };
+            match &access.location {
+                Some(location) => format!("{kind} by {} at {location}", access.thread),
+                None => format!("{kind} by {}", access.thread),
+            }
+        };
+        let message =
+            format!("{} and {} are not ordered by happens-before", side(&first), side(&second));
+        let mut failure = Failure::new(FailureKind::DataRace, message);
+        failure.location = second.location.clone();
+        failure.race = Some(Box::new([first, second]));
+        self.fail(failure);
+        true
+    }
+
+    fn remember_access(&mut self, cell: ObjectId, write: bool) {
+        let me = self.current;
+        let location = self.threads[me].location.map(Into::into);
+        let frames = crate::runtime::backtrace::capture();
+        let super::State::Cell(state) = &mut self.objects[cell.index()].state else { return };
+        state.seen.retain(|seen| (seen.thread, seen.write) != (me, write));
+        state.seen.push(Seen { thread: me, write, location, frames });
+    }
+
+    fn remember_place(&mut self, cell: ObjectId) {
+        let place = self.threads[self.current].location;
+        if let (super::State::Cell(state), Some(place)) = (&mut self.objects[cell.index()].state, place)
+            && !state.places.iter().any(|&known| std::ptr::eq(known, place))
+        {
+            state.places.push(place);
+        }
+    }
+
+    fn race_access(&self, cell: ObjectId, thread: usize, write: bool) -> RaceAccess {
+        let mut access =
+            RaceAccess { thread: ThreadId::new(thread), write, location: None, backtrace: Vec::new() };
+        if let super::State::Cell(state) = &self.objects[cell.index()].state
+            && let Some(seen) = state.seen.iter().rfind(|seen| (seen.thread, seen.write) == (thread, write))
+        {
+            access.location = seen.location.clone();
+            access.backtrace = seen.frames.clone();
+        }
+        access
+    }
+
+    /// The accesses at this place of the program become scheduling points; the search begins anew if that is news.
+    fn promote(&mut self, cell: ObjectId) {
+        let mut news = false;
+        if let super::State::Cell(state) = &self.objects[cell.index()].state {
+            for place in &state.places {
+                news |= self.promoted.insert(std::ptr::from_ref(*place).addr());
+            }
+        }
+        if news {
+            self.promotion = true;
+            self.stop(crate::program::End::GivenUp);
+        }
+    }
+
+    /// The step of an access that is a scheduling point.
+    pub(in crate::runtime) fn finish_cell(&mut self, operation: Operation) {
+        let mode = if operation.action == Action::CellRead { Mode::Read } else { Mode::Write };
+        if mode == Mode::Write {
+            self.note_change(operation.object);
+        } else {
+            self.note_read(operation.object);
+        }
+        self.finish_single(operation, Access { object: operation.object, mode }, None, None, None);
+    }
+}

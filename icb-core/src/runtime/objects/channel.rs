@@ -1,0 +1,186 @@
+//! `mpsc` channels. The messages themselves are in the mirrored type; here is how many there are, what was
+//! published with each, and who is left at either end.
+//!
+//! A send happens before the receive of its message. In a bounded channel a receive also happens before the send
+//! that takes its place. A rendezvous (capacity 0) sender waits in a second step until its message is taken.
+
+use super::{Effect, State};
+use crate::clock::VectorClock;
+use crate::runtime::execution::Execution;
+use crate::runtime::threads::Readiness;
+use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+use std::collections::VecDeque;
+
+/// State of a channel.
+#[derive(Debug, Default)]
+pub(crate) struct Channel {
+    capacity: Option<usize>,
+    /// What was published with each message in it, oldest first.
+    messages: VecDeque<VectorClock>,
+    /// What was published when places became free.
+    places: VecDeque<VectorClock>,
+    spare: Vec<VectorClock>,
+    senders: usize,
+    receiver: bool,
+    /// The receiver is blocked in a receive: a rendezvous `try_send` can succeed.
+    receiver_waits: bool,
+    sent: u64,
+    taken: u64,
+}
+
+impl Channel {
+    pub(super) fn clear(&mut self) {
+        self.spare.extend(self.messages.drain(..));
+        self.spare.extend(self.places.drain(..));
+        self.sent = 0;
+        self.taken = 0;
+        self.receiver_waits = false;
+    }
+
+    pub(super) fn initialise(&mut self, capacity: Option<usize>, length: usize, senders: usize, receiver: bool) {
+        self.capacity = capacity;
+        self.messages.extend((0..length).map(|_| VectorClock::new()));
+        self.sent = length as u64;
+        self.senders = senders;
+        self.receiver = receiver;
+    }
+
+    pub(super) fn can_send(&self) -> bool {
+        !self.receiver || !self.is_full()
+    }
+
+    fn is_full(&self) -> bool {
+        self.capacity.is_some_and(|capacity| capacity > 0 && self.messages.len() >= capacity)
+    }
+
+    pub(super) fn can_receive(&self) -> bool {
+        !self.messages.is_empty() || self.senders == 0
+    }
+
+    pub(super) fn is_taken(&self, ticket: u64) -> bool {
+        self.taken > ticket || !self.receiver
+    }
+}
+
+impl Execution {
+    pub(super) fn channel(&self, channel: ObjectId) -> &Channel {
+        match &self.object_ref(channel).state {
+            State::Channel(channel) => channel,
+            other => unreachable!("a channel's slot holds {other:?}"),
+        }
+    }
+
+    fn channel_mut(&mut self, channel: ObjectId) -> &mut Channel {
+        match &mut self.object_mut(channel).state {
+            State::Channel(channel) => channel,
+            other => unreachable!("a channel's slot holds {other:?}"),
+        }
+    }
+
+    fn finish_channel(&mut self, operation: Operation, mode: Mode, note: Option<&'static str>) {
+        if mode == Mode::Write {
+            self.note_change(operation.object);
+        } else {
+            self.note_read(operation.object);
+        }
+        self.finish_single(operation, Access { object: operation.object, mode }, None, None, note);
+    }
+
+    pub(super) fn send(&mut self, operation: Operation) -> Effect {
+        let me = self.current;
+        let trying = operation.action == Action::TrySend;
+        let channel = self.channel_mut(operation.object);
+        if !channel.receiver {
+            self.finish_channel(operation, Mode::Read, Some("disconnected"));
+            return Effect::Disconnected;
+        }
+        let rendezvous = channel.capacity == Some(0);
+        let no_partner = rendezvous && !(channel.receiver_waits && channel.messages.is_empty());
+        if trying && (channel.is_full() || no_partner) {
+            self.finish_channel(operation, Mode::Read, Some("full"));
+            return Effect::Refused;
+        }
+        let ticket = channel.sent;
+        channel.sent += 1;
+        let place = if channel.capacity.is_some() { channel.places.pop_front() } else { None };
+        let mut message = channel.spare.pop().unwrap_or_default();
+        if let Some(place) = place {
+            self.threads[me].clock.acquire(&place);
+            self.channel_mut(operation.object).spare.push(place);
+        }
+        self.threads[me].clock.release_into(me, &mut message);
+        self.channel_mut(operation.object).messages.push_back(message);
+        self.threads[me].ticket = ticket;
+        self.finish_channel(operation, Mode::Write, None);
+        Effect::Done
+    }
+
+    pub(super) fn send_finish(&mut self, operation: Operation) -> Effect {
+        let me = self.current;
+        let ticket = self.threads[me].ticket;
+        let taken = self.channel(operation.object).taken > ticket;
+        if taken {
+            let object = &self.objects[operation.object.index()];
+            self.threads[me].clock.acquire(&object.clock);
+            self.finish_channel(operation, Mode::Read, None);
+            Effect::Done
+        } else {
+            self.finish_channel(operation, Mode::Read, Some("disconnected"));
+            Effect::Disconnected
+        }
+    }
+
+    pub(super) fn receive(&mut self, operation: Operation) -> Effect {
+        let me = self.current;
+        let expired = self.threads[me].expired.take();
+        let channel = self.channel_mut(operation.object);
+        channel.receiver_waits = false;
+        if let Some(message) = channel.messages.pop_front() {
+            channel.taken += 1;
+            let bounded = channel.capacity.is_some();
+            self.threads[me].clock.acquire(&message);
+            let object = &mut self.objects[operation.object.index()];
+            let State::Channel(channel) = &mut object.state else { return Effect::Done };
+            if bounded {
+                let mut place = channel.spare.pop().unwrap_or_default();
+                self.threads[me].clock.release_into(me, &mut place);
+                object.clock.join(&place);
+                channel.places.push_back(place);
+            }
+            channel.spare.push(message);
+            self.finish_channel(operation, Mode::Write, None);
+            return Effect::Done;
+        }
+        if channel.senders == 0 {
+            self.finish_channel(operation, Mode::Read, Some("disconnected"));
+            return Effect::Disconnected;
+        }
+        if expired == Some(Readiness::Timeout) {
+            self.now += self.threads[me].timeout;
+            self.finish_channel(operation, Mode::Read, Some("timed out"));
+            return Effect::TimedOut;
+        }
+        self.finish_channel(operation, Mode::Read, Some("empty"));
+        Effect::Refused
+    }
+
+    /// The receiver announces a receive that has to wait: rendezvous senders may now try.
+    pub(in crate::runtime) fn receiver_waits(&mut self, channel: ObjectId) {
+        let channel = self.channel_mut(channel);
+        channel.receiver_waits = true;
+    }
+
+    pub(super) fn channel_end(&mut self, operation: Operation) -> Effect {
+        let channel = self.channel_mut(operation.object);
+        match operation.action {
+            Action::SenderClone => channel.senders += 1,
+            Action::SenderDrop => channel.senders = channel.senders.saturating_sub(1),
+            _ => {
+                channel.receiver = false;
+                channel.spare.extend(channel.messages.drain(..));
+            }
+        }
+        self.finish_channel(operation, Mode::Write, None);
+        Effect::Done
+    }
+}

@@ -1,0 +1,105 @@
+//! `Condvar`: a wait is two steps, release-and-enqueue and reacquire. The condvar itself orders nothing; its mutex
+//! does. Which waiter `notify_one` wakes is a free branch. A wait that wakes for no reason, or whose time expires
+//! although something else could run, costs 1.
+
+use super::{Effect, State};
+use crate::runtime::execution::Execution;
+use crate::runtime::threads::Readiness;
+use crate::trace::{Mode, ObjectId, Operation};
+
+impl Execution {
+    pub(super) fn reacquire_readiness(&self, thread: usize, mutex: ObjectId, timed: bool) -> Readiness {
+        match (self.mutex_is_free(mutex), self.threads[thread].notified, timed) {
+            (false, _, _) => Readiness::Blocked,
+            (true, true, _) => Readiness::Ready,
+            (true, false, true) => Readiness::Timeout,
+            (true, false, false) => Readiness::Spurious,
+        }
+    }
+
+    fn waiters(&mut self, condvar: ObjectId) -> &mut Vec<u32> {
+        match &mut self.object_mut(condvar).state {
+            State::Condvar { waiters } => waiters,
+            other => unreachable!("a condvar's slot holds {other:?}"),
+        }
+    }
+
+    pub(super) fn wait(&mut self, operation: Operation) -> Effect {
+        let me = self.current;
+        self.release_mutex(operation.other, false);
+        self.waiters(operation.object).push(me as u32);
+        self.threads[me].notified = false;
+        self.threads[me].note_change();
+        self.set_accesses(&[(operation.other, Mode::Write), (operation.object, Mode::Write)]);
+        self.finish_many(operation, 1, None);
+        Effect::Done
+    }
+
+    pub(super) fn reacquire(&mut self, operation: Operation) -> Effect {
+        let me = self.current;
+        let expired = self.threads[me].expired.take();
+        let notified = self.threads[me].notified;
+        if !notified {
+            self.waiters(operation.object).retain(|&t| t != me as u32);
+        }
+        self.take_mutex(operation.other);
+        let thread_object = self.threads[me].object;
+        if notified {
+            self.set_accesses(&[(operation.other, Mode::Write), (thread_object, Mode::Read)]);
+            self.finish_many(operation, 2, None);
+            return Effect::Done;
+        }
+        // It leaves the queue of waiters: a write of the condvar.
+        self.set_accesses(&[(operation.other, Mode::Write), (operation.object, Mode::Write)]);
+        if expired == Some(Readiness::Timeout) {
+            self.now += self.threads[me].timeout;
+            self.finish_many(operation, 3, Some("timed out"));
+            Effect::TimedOut
+        } else {
+            self.finish_many(operation, 4, Some("woke spuriously"));
+            Effect::Done
+        }
+    }
+
+    fn wake(&mut self, thread: u32) {
+        self.threads[thread as usize].notified = true;
+        self.reconsider_thread(thread as usize);
+    }
+
+    pub(super) fn notify_one(&mut self, operation: Operation) -> Effect {
+        let condvar = operation.object;
+        let count = self.waiters(condvar).len();
+        self.set_accesses(&[(condvar, Mode::Write)]);
+        let mut tag = 5;
+        if count > 0 {
+            let index = if count > 1 { self.branch(operation, count as u32, false) } else { 0 };
+            let woken = self.waiters(condvar).remove(index as usize);
+            self.wake(woken);
+            let object = self.threads[woken as usize].object;
+            self.accesses.push(crate::trace::Access { object, mode: Mode::Write });
+            tag += 1 + u64::from(index);
+        }
+        self.note_change(condvar);
+        self.finish_many(operation, tag, if count == 0 { Some("nobody waits") } else { None });
+        Effect::Done
+    }
+
+    pub(super) fn notify_all(&mut self, operation: Operation) -> Effect {
+        let condvar = operation.object;
+        self.set_accesses(&[(condvar, Mode::Write)]);
+        let woken = std::mem::take(self.waiters(condvar));
+        for &thread in &woken {
+            self.wake(thread);
+            let object = self.threads[thread as usize].object;
+            self.accesses.push(crate::trace::Access { object, mode: Mode::Write });
+        }
+        let nobody = woken.is_empty();
+        // Give the queue its memory back.
+        let mut woken = woken;
+        woken.clear();
+        *self.waiters(condvar) = woken;
+        self.note_change(condvar);
+        self.finish_many(operation, 5, if nobody { Some("nobody waits") } else { None });
+        Effect::Done
+    }
+}

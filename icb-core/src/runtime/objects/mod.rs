@@ -1,0 +1,312 @@
+//! Objects of the running execution: their states, when an operation on them can take effect, and the dispatch to
+//! the file of their kind, where the semantics of the operation stands once.
+
+mod atomic;
+mod barrier;
+mod cell;
+mod channel;
+mod condvar;
+mod count;
+mod mutex;
+mod once;
+mod rwlock;
+mod thread;
+
+use super::execution::Execution;
+use super::object::{Effect, InitialState};
+use super::threads::Readiness;
+use crate::clock::VectorClock;
+use crate::memory::happens_before::AtomicClock;
+use crate::memory::race::DataClock;
+use crate::trace::{Action, Mode, ObjectClass, ObjectId, Operation, ThreadId};
+
+pub(super) use channel::Channel;
+
+/// One object. Slots are used again by later executions.
+#[derive(Debug, Default)]
+pub(crate) struct Object {
+    /// Counts changes that a spinning thread could wait for.
+    pub(super) version: u32,
+    /// Who locked it last.
+    last_holder: u32,
+    /// Atomics: what the current value was released with.
+    pub(super) sync: AtomicClock,
+    /// Locks, channels and the like: what was published through it.
+    pub(super) clock: VectorClock,
+    pub(super) state: State,
+}
+
+/// The state by kind.
+#[derive(Debug, Default)]
+pub(crate) enum State {
+    /// An atomic variable (its value is in the program's memory), a thread or a count.
+    #[default]
+    Plain,
+    Cell(Box<cell::CellState>),
+    Mutex {
+        owner: Option<u32>,
+    },
+    RwLock {
+        writer: Option<u32>,
+        readers: Vec<u32>,
+        read_clock: VectorClock,
+    },
+    Condvar {
+        waiters: Vec<u32>,
+    },
+    Barrier {
+        count: usize,
+        arrived: usize,
+        generation: u64,
+        leave_clock: VectorClock,
+    },
+    Once(once::OnceState),
+    Channel(Box<Channel>),
+}
+
+impl Object {
+    /// Makes the slot a new object of this class.
+    pub(super) fn reset(&mut self, class: ObjectClass) {
+        self.version = 0;
+        self.last_holder = u32::MAX;
+        self.sync.clear();
+        match (&mut self.state, class) {
+            (State::Plain, ObjectClass::Atomic) => return,
+            (State::Cell(state), ObjectClass::Cell) => state.clear(),
+            (State::Mutex { owner }, ObjectClass::Mutex) => *owner = None,
+            (State::RwLock { writer, readers, read_clock }, ObjectClass::RwLock) => {
+                *writer = None;
+                readers.clear();
+                read_clock.clear();
+            }
+            (State::Condvar { waiters }, ObjectClass::Condvar) => waiters.clear(),
+            (State::Channel(channel), ObjectClass::Channel) => channel.clear(),
+            (state, class) => *state = State::first(class),
+        }
+        self.clock.clear();
+    }
+
+    /// Takes over the state in which the program made the object.
+    pub(super) fn initialise(&mut self, initial: InitialState) {
+        match (&mut self.state, initial) {
+            (State::Barrier { count, .. }, InitialState::Barrier { count: initial }) => *count = initial,
+            (State::Once(state), InitialState::Once { complete, poisoned }) => {
+                *state = match (complete, poisoned) {
+                    (true, _) => once::OnceState::Complete,
+                    (false, true) => once::OnceState::Poisoned,
+                    (false, false) => once::OnceState::Incomplete,
+                };
+            }
+            (State::Channel(channel), InitialState::Channel { capacity, length, senders, receiver }) => {
+                channel.initialise(capacity, length, senders, receiver);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl State {
+    fn first(class: ObjectClass) -> State {
+        match class {
+            ObjectClass::Cell => State::Cell(Box::default()),
+            ObjectClass::Mutex => State::Mutex { owner: None },
+            ObjectClass::RwLock => {
+                State::RwLock { writer: None, readers: Vec::new(), read_clock: VectorClock::new() }
+            }
+            ObjectClass::Condvar => State::Condvar { waiters: Vec::new() },
+            ObjectClass::Barrier => {
+                State::Barrier { count: 0, arrived: 0, generation: 0, leave_clock: VectorClock::new() }
+            }
+            ObjectClass::Once => State::Once(once::OnceState::Incomplete),
+            ObjectClass::Channel => State::Channel(Box::default()),
+            ObjectClass::Thread | ObjectClass::Atomic | ObjectClass::Count => State::Plain,
+        }
+    }
+
+    /// The race check's state of a cell.
+    pub(super) fn data(&mut self) -> &mut DataClock {
+        match self {
+            State::Cell(state) => &mut state.clock,
+            other => unreachable!("a cell's slot holds {other:?}"),
+        }
+    }
+}
+
+impl Execution {
+    #[inline]
+    pub(super) fn object_mut(&mut self, id: ObjectId) -> &mut Object {
+        &mut self.objects[id.index()]
+    }
+
+    pub(super) fn object_ref(&self, id: ObjectId) -> &Object {
+        &self.objects[id.index()]
+    }
+
+    /// Whether the thread's pending operation can take effect now.
+    pub(super) fn readiness(&self, thread: usize) -> Readiness {
+        let operation = self.pending[thread];
+        let this = &self.threads[thread];
+        if this.awaiting {
+            let unchanged = this.reads.iter().all(|r| self.objects[r.object as usize].version == r.version);
+            return if unchanged { Readiness::Awaiting } else { Readiness::Ready };
+        }
+        let ready = |ready| if ready { Readiness::Ready } else { Readiness::Blocked };
+        let timed_ready = |is_ready, timed| match (is_ready, timed) {
+            (true, _) => Readiness::Ready,
+            (false, true) => Readiness::Timeout,
+            (false, false) => Readiness::Blocked,
+        };
+        match operation.action {
+            Action::Lock => ready(self.mutex_is_free(operation.object)),
+            Action::ReadLock => ready(self.rwlock_is_free(operation.object, false)),
+            Action::WriteLock => ready(self.rwlock_is_free(operation.object, true)),
+            Action::Reacquire { timed } => self.reacquire_readiness(thread, operation.other, timed),
+            Action::BarrierLeave => ready(self.barrier_is_open(operation.object, this.generation)),
+            Action::OnceEnter => ready(self.once_can_enter(operation.object)),
+            Action::OnceWait => ready(self.once_is_over(operation.object)),
+            Action::Send => ready(self.channel(operation.object).can_send()),
+            Action::SendFinish => ready(self.channel(operation.object).is_taken(this.ticket)),
+            Action::Receive { timed } => timed_ready(self.channel(operation.object).can_receive(), timed),
+            Action::Join => ready(self.has_ended(operation.object)),
+            Action::Park { timed } => timed_ready(this.token, timed),
+            _ => Readiness::Ready,
+        }
+    }
+
+    /// Threads that hold what the thread waits for.
+    pub(super) fn holders(&self, thread: usize) -> Vec<ThreadId> {
+        let operation = self.pending[thread];
+        let id = |t: &u32| ThreadId::new(*t as usize);
+        match operation.action {
+            Action::Lock => self.mutex_owner(operation.object).iter().map(id).collect(),
+            Action::Reacquire { .. } => self.mutex_owner(operation.other).iter().map(id).collect(),
+            Action::ReadLock | Action::WriteLock => match &self.object_ref(operation.object).state {
+                State::RwLock { writer, readers, .. } => writer.iter().chain(readers).map(id).collect(),
+                _ => Vec::new(),
+            },
+            Action::OnceEnter | Action::OnceWait => match &self.object_ref(operation.object).state {
+                State::Once(once::OnceState::Running(by)) => vec![id(by)],
+                _ => Vec::new(),
+            },
+            Action::Join => self.thread_of(operation.object).map(ThreadId::new).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What the thread waits for, in words.
+    pub(super) fn waiting_words(&self, thread: usize, held_by: &[ThreadId]) -> String {
+        let who = ThreadId::new(thread);
+        let operation = self.pending[thread];
+        let object = operation.object;
+        let held = match held_by {
+            [] => String::new(),
+            [one] => format!(", held by {one}"),
+            many => {
+                let names: Vec<String> = many.iter().map(ToString::to_string).collect();
+                format!(", held by {}", names.join(" and "))
+            }
+        };
+        if self.threads[thread].awaiting {
+            return format!("{who} spins until one of the values it reads changes");
+        }
+        match operation.action {
+            Action::Lock => format!("{who} waits for Mutex {object}{held}"),
+            Action::ReadLock => format!("{who} waits to read RwLock {object}{held}"),
+            Action::WriteLock => format!("{who} waits to write RwLock {object}{held}"),
+            Action::Reacquire { .. } if !self.threads[thread].notified => {
+                format!("{who} waits on Condvar {object} for a notification that never comes")
+            }
+            Action::Reacquire { .. } => {
+                format!("{who} was notified on Condvar {object} and waits for Mutex {}{held}", operation.other)
+            }
+            Action::BarrierLeave => format!("{who} waits at Barrier {object} for others to arrive"),
+            Action::OnceEnter | Action::OnceWait => format!("{who} waits for the initialiser of Once {object}{held}"),
+            Action::Send => format!("{who} waits for room in channel {object}"),
+            Action::SendFinish => format!("{who} waits until its message in channel {object} is taken"),
+            Action::Receive { .. } => format!("{who} waits for a message in channel {object}"),
+            Action::Join => match held_by {
+                [target] => format!("{who} waits for {target} to end"),
+                _ => format!("{who} waits for a thread to end"),
+            },
+            Action::Park { .. } => format!("{who} is parked and nobody unparks it"),
+            other => format!("{who} is about to perform {other:?}"),
+        }
+    }
+
+    /// Applies the operation that the running thread has announced.
+    pub(super) fn apply(&mut self, operation: Operation, changed: bool) -> Effect {
+        let object = operation.object;
+        match operation.action {
+            Action::Lock => self.lock(operation),
+            Action::TryLock => self.try_lock(operation),
+            Action::Unlock => self.unlock(operation, changed),
+            Action::ReadLock | Action::TryReadLock => self.read_lock(operation),
+            Action::WriteLock | Action::TryWriteLock => self.write_lock(operation),
+            Action::ReadUnlock => self.read_unlock(operation),
+            Action::WriteUnlock => self.write_unlock(operation, changed),
+            Action::Downgrade => self.downgrade(operation, changed),
+            Action::Wait { .. } => self.wait(operation),
+            Action::Reacquire { .. } => self.reacquire(operation),
+            Action::NotifyOne => self.notify_one(operation),
+            Action::NotifyAll => self.notify_all(operation),
+            Action::BarrierArrive => self.barrier_arrive(operation),
+            Action::BarrierLeave => self.barrier_leave(operation),
+            Action::OnceEnter => self.once_enter(operation),
+            Action::OnceLeave => self.once_leave(operation, changed),
+            Action::OnceCheck | Action::OnceWait => self.once_check(operation),
+            Action::Send | Action::TrySend => self.send(operation),
+            Action::SendFinish => self.send_finish(operation),
+            Action::Receive { .. } | Action::TryReceive => self.receive(operation),
+            Action::SenderClone | Action::SenderDrop | Action::ReceiverDrop => self.channel_end(operation),
+            Action::Park { .. } => self.park(operation),
+            Action::Unpark => self.unpark(operation),
+            Action::Join => self.join(operation),
+            Action::Begin => self.begin_thread(operation),
+            Action::Yield | Action::SpinLoop | Action::Sleep => self.pause(operation),
+            Action::CountUp | Action::CountDown | Action::CountRead | Action::CountUpdate => self.count(operation),
+            _ => {
+                self.accesses.clear();
+                self.accesses.extend(crate::dependence::accesses(operation));
+                if object.is_some() {
+                    self.note_change(object);
+                }
+                self.finish_many(operation, 0, None);
+                Effect::Done
+            }
+        }
+    }
+
+    /// The running thread has changed the object.
+    pub(super) fn note_change(&mut self, object: ObjectId) {
+        let object = self.object_mut(object);
+        object.version = object.version.wrapping_add(1);
+        let me = self.current;
+        self.threads[me].note_change();
+        self.note_progress();
+    }
+
+    /// The running thread has looked at the object and changed nothing.
+    pub(super) fn note_read(&mut self, object: ObjectId) {
+        let version = self.object_ref(object).version;
+        let thread = &mut self.threads[self.current];
+        let place = thread.location.map_or(0, |l| std::ptr::from_ref(l).addr());
+        thread.note_read(super::threads::ReadEntry { object: object.index() as u32, version, place });
+    }
+
+    /// The running thread has locked the object: a change for everybody else, and for itself if somebody else had
+    /// locked it in between. A loop that locks, looks and unlocks is thus seen as spinning.
+    fn note_lock(&mut self, object: ObjectId) {
+        let me = self.current as u32;
+        let slot = self.object_mut(object);
+        if slot.last_holder != me {
+            slot.last_holder = me;
+            slot.version = slot.version.wrapping_add(1);
+        }
+        self.note_read(object);
+    }
+
+    pub(super) fn set_accesses(&mut self, accesses: &[(ObjectId, Mode)]) {
+        self.accesses.clear();
+        self.accesses.extend(accesses.iter().map(|&(object, mode)| crate::trace::Access { object, mode }));
+    }
+}

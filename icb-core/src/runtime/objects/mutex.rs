@@ -1,0 +1,64 @@
+//! `Mutex`: lock, try_lock, unlock. A failed `try_lock` reads the mutex; everything else writes it.
+
+use super::{Effect, State};
+use crate::runtime::execution::Execution;
+use crate::trace::{Access, Mode, ObjectId, Operation};
+
+impl Execution {
+    pub(super) fn mutex_owner(&self, mutex: ObjectId) -> Option<u32> {
+        match self.object_ref(mutex).state {
+            State::Mutex { owner } => owner,
+            _ => None,
+        }
+    }
+
+    pub(super) fn mutex_is_free(&self, mutex: ObjectId) -> bool {
+        self.mutex_owner(mutex).is_none()
+    }
+
+    /// The running thread takes the mutex, which is free.
+    pub(super) fn take_mutex(&mut self, mutex: ObjectId) {
+        let me = self.current;
+        let object = &mut self.objects[mutex.index()];
+        object.state = State::Mutex { owner: Some(me as u32) };
+        self.threads[me].clock.acquire(&object.clock);
+        self.note_lock(mutex);
+    }
+
+    /// The running thread lets the mutex go.
+    pub(super) fn release_mutex(&mut self, mutex: ObjectId, changed: bool) {
+        let me = self.current;
+        let object = &mut self.objects[mutex.index()];
+        object.state = State::Mutex { owner: None };
+        self.threads[me].clock.release_into(me, &mut object.clock);
+        if changed {
+            self.note_change(mutex);
+        }
+    }
+
+    pub(super) fn lock(&mut self, operation: Operation) -> Effect {
+        self.take_mutex(operation.object);
+        self.finish_single(operation, write(operation.object), None, None, None);
+        Effect::Done
+    }
+
+    pub(super) fn try_lock(&mut self, operation: Operation) -> Effect {
+        if self.mutex_is_free(operation.object) {
+            return self.lock(operation);
+        }
+        self.note_read(operation.object);
+        let access = Access { object: operation.object, mode: Mode::Read };
+        self.finish_single(operation, access, None, None, Some("would block"));
+        Effect::Refused
+    }
+
+    pub(super) fn unlock(&mut self, operation: Operation, changed: bool) -> Effect {
+        self.release_mutex(operation.object, changed);
+        self.finish_single(operation, write(operation.object), None, None, None);
+        Effect::Done
+    }
+}
+
+const fn write(object: ObjectId) -> Access {
+    Access { object, mode: Mode::Write }
+}

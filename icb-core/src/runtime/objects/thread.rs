@@ -1,0 +1,182 @@
+//! Threads as objects: begin, end, join, park and unpark; and the pauses, which touch nothing.
+
+use super::Effect;
+use crate::runtime::coroutine::Job;
+use crate::runtime::execution::Execution;
+use crate::runtime::threads::{Life, Readiness, Thread};
+use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
+use std::panic::Location;
+
+impl Execution {
+    /// Creates a thread whose begin is pending. Its parent is the running thread, if there is one.
+    pub(in crate::runtime) fn create_thread(
+        &mut self,
+        name: Option<String>,
+        stack_size: Option<usize>,
+        location: Option<&'static Location<'static>>,
+        job: Job,
+    ) -> ThreadId {
+        let index = self.thread_count;
+        let parent = (index > 0).then_some(self.current);
+        let object = self.register(ObjectClass::Thread, "Thread", std::ptr::null(), location);
+        self.register(ObjectClass::Thread, "park token", std::ptr::null(), location);
+        if self.threads.len() == index {
+            self.threads.push(Thread::default());
+        }
+        self.thread_count += 1;
+        let mut spawn_index = 0;
+        if let Some(parent) = parent {
+            spawn_index = self.threads[parent].spawn_count;
+            self.threads[parent].spawn_count += 1;
+        }
+        self.hash.thread(parent, spawn_index);
+        let coroutine = self.pool.take(job, stack_size);
+        let (before, rest) = self.threads.split_at_mut(index);
+        let thread = &mut rest[0];
+        thread.reset(object, parent, spawn_index, name);
+        thread.clock.begin(index, parent.map(|p| &before[p].clock.clock));
+        thread.suspension = coroutine.suspension();
+        thread.coroutine = Some(coroutine);
+        thread.location = location;
+        self.pending.push(Operation::new(Action::Begin, object));
+        self.enabled.insert(index);
+        if let Some(observer) = self.observer {
+            let info = ThreadInfo {
+                id: ThreadId::new(index),
+                path: self.path(index),
+                name: self.threads[index].name.clone(),
+                spawned_at: location.filter(|_| parent.is_some()).map(Into::into),
+            };
+            // SAFETY: see `Execution::observe_step`.
+            unsafe { (*observer).thread(info) };
+        }
+        ThreadId::new(index)
+    }
+
+    /// The thread's name in every execution.
+    fn path(&self, thread: usize) -> String {
+        match self.threads[thread].parent {
+            Some(parent) => format!("{}.{}", self.path(parent), self.threads[thread].spawn_index),
+            None => "main".to_owned(),
+        }
+    }
+
+    pub(super) fn thread_of(&self, object: ObjectId) -> Option<usize> {
+        (0..self.thread_count).find(|&t| self.threads[t].object == object)
+    }
+
+    pub(super) fn has_ended(&self, object: ObjectId) -> bool {
+        self.thread_of(object).is_some_and(|t| self.threads[t].life == Life::Ended)
+    }
+
+    /// Completes a spawn: what the parent has done so far happens before the child.
+    pub(in crate::runtime) fn finish_spawn(&mut self, child: ThreadId) {
+        let me = self.current;
+        self.threads[me].clock.clock.tick(me);
+        self.threads[me].note_change();
+        let object = self.threads[child.index()].object;
+        let operation = Operation::new(Action::Spawn, object);
+        self.finish_single(operation, Access { object, mode: Mode::Write }, None, None, None);
+    }
+
+    pub(super) fn begin_thread(&mut self, operation: Operation) -> Effect {
+        self.threads[self.current].life = Life::Live;
+        let access = Access { object: operation.object, mode: Mode::Read };
+        self.finish_single(operation, access, None, None, None);
+        Effect::Done
+    }
+
+    /// The running thread ends: part of its last step.
+    pub(in crate::runtime) fn end_thread(&mut self) {
+        let me = self.current;
+        let object = self.threads[me].object;
+        self.threads[me].life = Life::Ended;
+        self.enabled.remove(me);
+        self.early.remove(me);
+        self.waiting.remove(me);
+        self.hash.end(me, object);
+        self.note_change(object);
+        self.reconsider(object);
+    }
+
+    pub(super) fn join(&mut self, operation: Operation) -> Effect {
+        let me = self.current;
+        if let Some(target) = self.thread_of(operation.object).filter(|&t| t != me) {
+            let [mine, theirs] = self
+                .threads
+                .get_disjoint_mut([me, target])
+                .unwrap_or_else(|error| unreachable!("two different threads: {error}"));
+            mine.clock.acquire(&theirs.clock.clock);
+            theirs.panic_handled = true;
+        }
+        self.note_read(operation.object);
+        let access = Access { object: operation.object, mode: Mode::Read };
+        self.finish_single(operation, access, None, None, None);
+        Effect::Done
+    }
+
+    /// Whether a thread has ended: a read of it, and happens-after it if it has.
+    pub(in crate::runtime) fn finish_is_finished(&mut self, operation: Operation) -> bool {
+        let ended = self.has_ended(operation.object);
+        let me = self.current;
+        if let (true, Some(target)) = (ended, self.thread_of(operation.object).filter(|&t| t != me))
+            && let Ok([mine, theirs]) = self.threads.get_disjoint_mut([me, target])
+        {
+            mine.clock.acquire(&theirs.clock.clock);
+        }
+        self.note_read(operation.object);
+        let access = Access { object: operation.object, mode: Mode::Read };
+        self.finish_single(operation, access, None, None, Some(if ended { "ended" } else { "still running" }));
+        ended
+    }
+
+    pub(super) fn park(&mut self, operation: Operation) -> Effect {
+        let me = self.current;
+        let expired = self.threads[me].expired.take();
+        let had_token = std::mem::take(&mut self.threads[me].token);
+        let object = &self.objects[operation.object.index()];
+        let mut note = None;
+        if had_token {
+            self.threads[me].clock.acquire(&object.clock);
+        } else if expired == Some(Readiness::Timeout) {
+            self.now += self.threads[me].timeout;
+            note = Some("timed out");
+        }
+        self.threads[me].note_change();
+        let access = Access { object: operation.object, mode: Mode::Write };
+        self.finish_single(operation, access, None, None, note);
+        if had_token { Effect::Done } else { Effect::TimedOut }
+    }
+
+    pub(super) fn unpark(&mut self, operation: Operation) -> Effect {
+        let me = self.current;
+        let object = &mut self.objects[operation.object.index()];
+        self.threads[me].clock.release_join(me, &mut object.clock);
+        let target = (0..self.thread_count).find(|&t| self.threads[t].token_object() == operation.object);
+        if let Some(target) = target {
+            self.threads[target].token = true;
+        }
+        self.note_change(operation.object);
+        let access = Access { object: operation.object, mode: Mode::Write };
+        self.finish_single(operation, access, None, None, None);
+        Effect::Done
+    }
+
+    /// Whether the running thread, about to pause, waits for a change of what it reads.
+    pub(in crate::runtime) fn recognise_awaiting(&mut self) {
+        let me = self.current;
+        self.threads[me].awaiting = self.threads[me].repeats_itself();
+    }
+
+    pub(super) fn pause(&mut self, operation: Operation) -> Effect {
+        let me = self.current;
+        if operation.action == Action::Sleep {
+            self.now += self.threads[me].timeout;
+        }
+        self.threads[me].note_yield();
+        self.accesses.clear();
+        self.finish_many(operation, 9, None);
+        self.set_yielded();
+        Effect::Done
+    }
+}

@@ -1,0 +1,81 @@
+//! Panics of the program under test: noted by a hook instead of being printed, reported when they are a failure.
+
+use super::execution::Execution;
+use super::threads::PanicNote;
+use super::{GiveUp, running};
+use crate::program::End;
+use crate::trace::{Failure, FailureKind, ThreadId};
+use std::panic::PanicHookInfo;
+use std::sync::Once;
+
+/// Installs the hook, once in a process. Panics outside executions go to the hook that was there before.
+pub(super) fn install() {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| match running() {
+            Some(running) => running.with(|e| note(e, info)),
+            None => before(info),
+        }));
+    });
+}
+
+fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
+    if info.payload().is::<GiveUp>() {
+        return;
+    }
+    let message = match (info.payload().downcast_ref::<&str>(), info.payload().downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (_, Some(text)) => text.clone(),
+        _ => "a panic whose payload is no text".to_owned(),
+    };
+    let frames = if e.observer.is_some() { super::backtrace::capture() } else { Vec::new() };
+    let order = e.panic_count;
+    e.panic_count += 1;
+    let current = e.current;
+    let thread = &mut e.threads[current];
+    thread.unwinding = true;
+    thread.panic = Some(PanicNote { message, location: info.location().map(Into::into), frames, order });
+}
+
+/// Something panicked where nobody catches it.
+pub(super) fn note_uncaught(e: &mut Execution, what: &str) {
+    let message = match &e.threads[e.current].panic {
+        Some(panic) => format!("{what}: {}", panic.message),
+        None => what.to_owned(),
+    };
+    e.fail(Failure::new(FailureKind::Panic, message));
+}
+
+fn failure(e: &Execution, thread: usize) -> Failure {
+    let panic = e.threads[thread].panic.as_ref();
+    let message = panic.map_or_else(|| "a panic without a message".to_owned(), |p| p.message.clone());
+    let mut failure = Failure::new(FailureKind::Panic, message);
+    failure.thread = Some(ThreadId::new(thread));
+    failure.location = panic.and_then(|p| p.location.clone());
+    failure.trace.failure_backtrace = panic.map_or_else(Vec::new, |p| p.frames.clone());
+    failure
+}
+
+/// A panic has left the test closure. If another thread panicked first, and its end was joined, that panic is the
+/// one to tell: this one is most often an `unwrap` of the join.
+pub(super) fn report_main(e: &mut Execution) {
+    let first = (0..e.thread_count)
+        .filter(|&t| e.threads[t].panicked && e.threads[t].panic.is_some())
+        .min_by_key(|&t| e.threads[t].panic.as_ref().map(|p| p.order));
+    let failure = failure(e, first.unwrap_or(0));
+    e.stop(End::Failed(Box::new(failure)));
+}
+
+/// All threads have ended: a panic that nobody joined is a failure.
+pub(super) fn report_unhandled(e: &mut Execution) {
+    if !matches!(e.end, Some(End::Passed)) {
+        return;
+    }
+    let first = (0..e.thread_count)
+        .filter(|&t| e.threads[t].panicked && !e.threads[t].panic_handled)
+        .min_by_key(|&t| e.threads[t].panic.as_ref().map(|p| p.order));
+    if let Some(thread) = first {
+        e.end = Some(End::Failed(Box::new(failure(e, thread))));
+    }
+}

@@ -1,0 +1,225 @@
+//! Threads of the running execution.
+
+use super::coroutine::{Coroutine, Suspension};
+use crate::memory::happens_before::ThreadClock;
+use crate::trace::{Frame, ObjectId, SourceLocation};
+use std::panic::Location;
+use std::time::Duration;
+
+/// How far a thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Life {
+    /// Spawned; its begin is pending.
+    Unborn,
+    /// Between its begin and its end.
+    Live,
+    /// Over.
+    Ended,
+}
+
+/// Whether a pending operation can take effect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Readiness {
+    Ready,
+    Blocked,
+    /// Only if its time expires.
+    Timeout,
+    /// Only if it wakes for no reason.
+    Spurious,
+    /// It spins on values that nobody has changed.
+    Awaiting,
+}
+
+/// A value read, for the recognition of spinning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ReadEntry {
+    pub(crate) object: u32,
+    pub(crate) version: u32,
+    pub(crate) place: usize,
+}
+
+/// A panic as the hook saw it.
+#[derive(Clone, Debug)]
+pub(crate) struct PanicNote {
+    pub(crate) message: String,
+    pub(crate) location: Option<SourceLocation>,
+    pub(crate) frames: Vec<Frame>,
+    /// Order among the panics of the execution.
+    pub(crate) order: u32,
+}
+
+/// A thread-local value.
+#[derive(Debug)]
+pub(crate) struct Local {
+    pub(crate) key: *const (),
+    pub(crate) value: *mut (),
+    pub(crate) drop: unsafe fn(*mut ()),
+    pub(crate) gone: bool,
+}
+
+/// One thread. Slots are used again by later executions.
+pub(crate) struct Thread {
+    pub(crate) life: Life,
+    pub(crate) coroutine: Option<Coroutine>,
+    pub(crate) suspension: Suspension,
+    pub(crate) clock: ThreadClock,
+    /// The thread as an object; its park token is the next one.
+    pub(crate) object: ObjectId,
+    pub(crate) parent: Option<usize>,
+    pub(crate) spawn_index: u64,
+    pub(crate) spawn_count: u64,
+    pub(crate) name: Option<String>,
+    /// Where its pending operation stands in the program.
+    pub(crate) location: Option<&'static Location<'static>>,
+    pub(crate) readiness: Readiness,
+    /// The pending timed wait's length.
+    pub(crate) timeout: Duration,
+    /// Set when it was chosen although its wait had not been answered.
+    pub(crate) expired: Option<Readiness>,
+    /// Its condvar wait has been answered.
+    pub(crate) notified: bool,
+    pub(crate) token: bool,
+    /// The barrier generation it waits for the end of.
+    pub(crate) generation: u64,
+    /// The rendezvous message it waits for being taken.
+    pub(crate) ticket: u64,
+    pub(crate) unwinding: bool,
+    pub(crate) panic: Option<PanicNote>,
+    pub(crate) panicked: bool,
+    pub(crate) panic_handled: bool,
+    pub(crate) reads: Vec<ReadEntry>,
+    pub(crate) previous_reads: Vec<ReadEntry>,
+    /// It has changed something since its last yield.
+    pub(crate) dirty: bool,
+    pub(crate) awaiting: bool,
+    pub(crate) locals: Vec<Local>,
+}
+
+impl std::fmt::Debug for Thread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Thread").field("life", &self.life).field("readiness", &self.readiness).finish_non_exhaustive()
+    }
+}
+
+impl Default for Thread {
+    fn default() -> Self {
+        Thread {
+            life: Life::Ended,
+            coroutine: None,
+            suspension: Suspension::NONE,
+            clock: ThreadClock::default(),
+            object: ObjectId::NONE,
+            parent: None,
+            spawn_index: 0,
+            spawn_count: 0,
+            name: None,
+            location: None,
+            readiness: Readiness::Ready,
+            timeout: Duration::ZERO,
+            expired: None,
+            notified: false,
+            token: false,
+            generation: 0,
+            ticket: 0,
+            unwinding: false,
+            panic: None,
+            panicked: false,
+            panic_handled: false,
+            reads: Vec::new(),
+            previous_reads: Vec::new(),
+            dirty: false,
+            awaiting: false,
+            locals: Vec::new(),
+        }
+    }
+}
+
+/// Reads kept for the recognition of spinning without a hint.
+const MAX_READS: usize = 256;
+/// So many reads in a row must repeat before a loop without a hint counts as spinning.
+const REPEATS: usize = 48;
+/// Longest recognised loop, in reads.
+const MAX_PERIOD: usize = 4;
+
+impl Thread {
+    /// Makes the slot a new thread. Its clock is begun by the caller.
+    pub(crate) fn reset(&mut self, object: ObjectId, parent: Option<usize>, spawn_index: u64, name: Option<String>) {
+        self.life = Life::Unborn;
+        self.object = object;
+        self.parent = parent;
+        self.spawn_index = spawn_index;
+        self.spawn_count = 0;
+        self.name = name;
+        self.readiness = Readiness::Ready;
+        self.expired = None;
+        self.notified = false;
+        self.token = false;
+        self.unwinding = false;
+        self.panic = None;
+        self.panicked = false;
+        self.panic_handled = false;
+        self.reads.clear();
+        self.previous_reads.clear();
+        self.dirty = false;
+        self.awaiting = false;
+    }
+
+    /// The object of the thread's park token.
+    pub(crate) fn token_object(&self) -> ObjectId {
+        ObjectId::new(self.object.index() + 1)
+    }
+
+    /// It has read something without changing anything.
+    #[inline]
+    pub(crate) fn note_read(&mut self, entry: ReadEntry) {
+        if self.reads.len() == MAX_READS {
+            self.reads.drain(..MAX_READS / 2);
+        }
+        self.reads.push(entry);
+    }
+
+    /// It has changed something: whatever it does, it is not spinning.
+    #[inline]
+    pub(crate) fn note_change(&mut self) {
+        self.dirty = true;
+        self.awaiting = false;
+        self.reads.clear();
+    }
+
+    /// It begins to wait for a change of what it read last.
+    pub(crate) fn begin_awaiting(&mut self) {
+        self.awaiting = true;
+        let old = self.reads.len() - REPEATS;
+        self.reads.drain(..old);
+    }
+
+    /// Its yield takes effect: a new turn of its loop begins.
+    pub(crate) fn note_yield(&mut self) {
+        std::mem::swap(&mut self.reads, &mut self.previous_reads);
+        self.reads.clear();
+        self.dirty = false;
+        self.awaiting = false;
+    }
+
+    /// At a yield: it has read, since the last one, only what it had read before that.
+    pub(crate) fn repeats_itself(&self) -> bool {
+        let same = |(a, b): (&ReadEntry, &ReadEntry)| (a.object, a.version) == (b.object, b.version);
+        !self.dirty
+            && !self.reads.is_empty()
+            && self.reads.len() == self.previous_reads.len()
+            && self.reads.iter().zip(&self.previous_reads).all(same)
+    }
+
+    /// At a read without a hint: the last reads repeat with a short period, from the same places of the program.
+    #[inline]
+    pub(crate) fn spins(&self) -> bool {
+        let count = self.reads.len();
+        count >= REPEATS && count.is_multiple_of(16) && self.has_period()
+    }
+
+    #[cold]
+    fn has_period(&self) -> bool {
+        let tail = &self.reads[self.reads.len() - REPEATS..];
+        (1..=MAX_PERIOD).any(|period| tail.iter().zip(&tail[period..]).all(|(a, b)| a == b))
+    }
+}

@@ -1,0 +1,289 @@
+//! Iterative context bounding: all executions with 0 preemptions, then with 1, 2, … (Musuvathi and Qadeer, PLDI
+//! 2007, Algorithm 1).
+//!
+//! As in the paper, what a bound may not afford becomes a work item of a later one, so no execution is run twice.
+//! Where the paper keeps (state, thread), a stateless search keeps the choices that lead there; running an item
+//! repeats its prefix, which is the price of keeping no states. Within a bound the free choices (after a thread has
+//! blocked, ended or yielded) are tried depth first. An execution owns the branch points after its last choice that
+//! is not the default one; those before it are owned by the execution it branched off from. So every item is made
+//! exactly once.
+
+use super::frontier::{Frontier, Group};
+use super::stack::{DecisionStack, branch_place, divergence_message, thread_place};
+use super::{Chooser, Strategy};
+use crate::program::{BranchPoint, Outcome, SchedulingPoint};
+use crate::reduction::{Everything, Reduction};
+use crate::trace::ThreadId;
+use std::collections::VecDeque;
+
+/// A branch that the current bound cannot afford.
+#[derive(Clone, Copy, Debug)]
+struct Later {
+    decision: u32,
+    option: u32,
+    cost: u32,
+}
+
+/// The work item that is being run: its decisions up to and including the branch.
+#[derive(Debug, Default)]
+struct Item {
+    group: Group,
+    /// Position in the frontier after the group.
+    position: usize,
+    /// The next branch of the group.
+    next: usize,
+    /// Decisions to take from the item; 0 when there is none.
+    length: usize,
+}
+
+/// The search.
+#[derive(Debug)]
+pub struct ContextBounded<R = Everything> {
+    reduction: R,
+    max_bound: Option<u32>,
+    /// Work for the bound after the last one is kept.
+    carries: bool,
+    bound: u32,
+    stack: DecisionStack,
+    item: Item,
+    current: Frontier,
+    items_begun: u64,
+    /// Work for the next bounds: the one after the current first.
+    later: VecDeque<Frontier>,
+    branches: Vec<Later>,
+    started: bool,
+    /// Something was left out because no bound that will be searched can afford it.
+    cut: bool,
+}
+
+impl ContextBounded<Everything> {
+    /// A search of the bounds 0 to `max_bound`; `None`: until no execution has more preemptions.
+    #[must_use]
+    pub fn new(max_bound: Option<u32>) -> Self {
+        Self::with_reduction(max_bound, Everything)
+    }
+}
+
+impl<R: Reduction> ContextBounded<R> {
+    /// A search that keeps the alternatives that the reduction keeps.
+    pub fn with_reduction(max_bound: Option<u32>, reduction: R) -> Self {
+        ContextBounded {
+            reduction,
+            max_bound,
+            carries: false,
+            bound: 0,
+            stack: DecisionStack::default(),
+            item: Item::default(),
+            current: Frontier::default(),
+            items_begun: 0,
+            later: VecDeque::new(),
+            branches: Vec::new(),
+            started: false,
+            cut: false,
+        }
+    }
+
+    /// Keeps the work for the bound after the last one too, so that another process can go on with it.
+    #[must_use]
+    pub fn carrying(mut self, carries: bool) -> Self {
+        self.carries = carries;
+        self
+    }
+
+    /// Begins at `bound`, with what an earlier search has left for it.
+    pub fn resume(&mut self, bound: u32, frontier: Frontier) {
+        self.restart();
+        self.bound = bound;
+        self.current = frontier;
+        self.started = true;
+    }
+
+    /// Whether work for this bound is kept.
+    #[inline]
+    fn keeps_bound(&self, bound: u32) -> bool {
+        self.max_bound.is_none_or(|max| bound <= max + u32::from(self.carries))
+    }
+
+    /// Looks for the next work item of the current bound.
+    fn next_item(&mut self) -> bool {
+        while self.item.next >= self.item.group.branches.len() {
+            self.item.next = 0;
+            self.item.group.branches.clear();
+            if self.current.read(&mut self.item.position, &mut self.item.group).is_none() {
+                return false;
+            }
+        }
+        let (decision, _) = self.item.group.branches[self.item.next];
+        self.item.next += 1;
+        self.item.length = decision as usize + 1;
+        self.items_begun += 1;
+        self.stack.clear();
+        true
+    }
+
+    /// The choice that the item prescribes for a decision: `None` for the default.
+    fn prescribed(&mut self, decision: usize) -> Option<u32> {
+        if decision + 1 == self.item.length {
+            return Some(self.item.group.branches[self.item.next - 1].1);
+        }
+        let deviations = &self.item.group.deviations;
+        deviations.iter().find(|(index, _)| *index as usize == decision).map(|&(_, option)| option)
+    }
+
+    /// Whether the item's prefix has led where it led before.
+    fn prefix_matches(&self, decision: usize) -> bool {
+        let last = self.item.group.deviations.last().map(|&(index, _)| index as usize);
+        last != Some(decision) || self.stack.digest(decision + 1) == self.item.group.digest
+    }
+
+    fn keep_branch(&mut self, option: u32, cost: u32) {
+        let decision = (self.stack.cursor() - 1) as u32;
+        if cost == 0 {
+            self.stack.add_alternative(option);
+        } else if self.keeps_bound(self.bound + cost) {
+            self.branches.push(Later { decision, option, cost });
+        } else {
+            self.cut = true;
+        }
+    }
+}
+
+impl<R: Reduction> Chooser for ContextBounded<R> {
+    #[inline]
+    fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+        let place = thread_place(point);
+        if let Some(known) = self.stack.recall(place, || divergence_message(point.step)) {
+            return known.ok().map(|chosen| ThreadId::new(chosen as usize));
+        }
+        let default = point.default_choice();
+        let decision = self.stack.cursor();
+        if decision < self.item.length {
+            let prescribed = self.prescribed(decision);
+            let chosen = prescribed.unwrap_or(default.index() as u32);
+            let possible = point.enabled.contains(chosen as usize) || point.early.contains(chosen as usize);
+            self.stack.decide(chosen, prescribed.is_some(), place);
+            if !possible || !self.prefix_matches(decision) {
+                self.stack.diverge(divergence_message(point.step));
+                return None;
+            }
+            return Some(ThreadId::new(chosen as usize));
+        }
+        self.stack.decide(default.index() as u32, false, place);
+        for thread in point.enabled.iter().filter(|&t| t != default.index()) {
+            let thread = ThreadId::new(thread);
+            if self.reduction.keeps(point, default, thread) {
+                self.keep_branch(thread.index() as u32, point.cost(thread));
+            }
+        }
+        if !point.early.is_empty() {
+            for thread in point.early.iter().filter(|&t| !point.enabled.contains(t)) {
+                let thread = ThreadId::new(thread);
+                self.keep_branch(thread.index() as u32, point.cost(thread));
+            }
+        }
+        Some(default)
+    }
+
+    fn choose_branch(&mut self, point: &BranchPoint) -> u32 {
+        let place = branch_place(point);
+        if let Some(known) = self.stack.recall(place, || divergence_message(0)) {
+            return known.unwrap_or(0);
+        }
+        let decision = self.stack.cursor();
+        if decision < self.item.length {
+            let prescribed = self.prescribed(decision);
+            self.stack.decide(prescribed.unwrap_or(0), prescribed.is_some(), place);
+            if !self.prefix_matches(decision) {
+                self.stack.diverge(divergence_message(0));
+            }
+            return prescribed.unwrap_or(0);
+        }
+        self.stack.decide(0, false, place);
+        for index in 1..point.count {
+            self.keep_branch(index, point.cost(index));
+        }
+        0
+    }
+
+    fn divergence(&self) -> Option<String> {
+        self.stack.divergence()
+    }
+}
+
+impl<R: Reduction> Strategy for ContextBounded<R> {
+    fn begin(&mut self) -> bool {
+        let found = if !self.started {
+            self.started = true;
+            true
+        } else {
+            self.stack.backtrack() || self.next_item()
+        };
+        self.stack.rewind();
+        self.branches.clear();
+        found
+    }
+
+    fn end(&mut self, _: &Outcome) {
+        if self.branches.is_empty() {
+            return;
+        }
+        let deviations: Vec<(u32, u32)> = self.stack.deviations().collect();
+        let digest = deviations.last().map_or(0, |&(last, _)| self.stack.digest(last as usize + 1));
+        let dearest = self.branches.iter().map(|b| b.cost).max().unwrap_or(0);
+        for cost in 1..=dearest {
+            let branches = self.branches.iter().filter(|b| b.cost == cost).map(|b| (b.decision, b.option));
+            if branches.clone().next().is_none() {
+                continue;
+            }
+            while self.later.len() < cost as usize {
+                self.later.push_back(Frontier::default());
+            }
+            self.later[cost as usize - 1].push(deviations.iter().copied(), digest, branches);
+        }
+    }
+
+    fn bound(&self) -> u32 {
+        self.bound
+    }
+
+    fn advance(&mut self) -> bool {
+        if self.max_bound.is_some_and(|max| self.bound >= max) || self.later.iter().all(Frontier::is_empty) {
+            return false;
+        }
+        self.current = self.later.pop_front().unwrap_or_default();
+        self.bound += 1;
+        self.item = Item::default();
+        self.items_begun = 0;
+        self.stack.clear();
+        true
+    }
+
+    fn is_exhausted(&self) -> bool {
+        !self.cut && self.later.iter().all(Frontier::is_empty)
+    }
+
+    fn progress(&self) -> (u64, Option<f64>) {
+        let left = self.current.len() - self.items_begun.min(self.current.len());
+        let done = (!self.current.is_empty()).then(|| (self.items_begun as f64 - 0.5) / self.current.len() as f64);
+        (left + self.stack.alternative_count() as u64, done)
+    }
+
+    fn restart(&mut self) {
+        self.bound = 0;
+        self.stack.clear();
+        self.item = Item::default();
+        self.current = Frontier::default();
+        self.items_begun = 0;
+        self.later.clear();
+        self.started = false;
+        self.cut = false;
+    }
+
+    fn take_frontier(&mut self) -> Option<Frontier> {
+        self.later.pop_front()
+    }
+
+    fn chooser(&mut self) -> &mut dyn Chooser {
+        self
+    }
+}

@@ -1,0 +1,9 @@
+//! One test process: settings in, messages out. The only place that reads the environment, and the public entry
+//! points behind `icb_std::model`.
+
+mod builder;
+mod channel;
+mod settings;
+mod watchdog;
+
+pub use builder::{Builder, OnRace, ReductionKind, StrategyKind, model};

@@ -1,0 +1,180 @@
+//! The settings of one exploration, and where they come from: defaults, then `ICB_*` variables, then the builder's
+//! methods (the variables win, so that `cargo icb` can steer).
+
+use super::builder::{OnRace, ReductionKind, StrategyKind};
+use crate::program::Granularity;
+use crate::trace::Schedule;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Everything that can be set.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) min_bound: u32,
+    /// `None`: until nothing is left.
+    pub(super) max_bound: Option<u32>,
+    pub(super) granularity: Granularity,
+    pub(super) strategy: StrategyKind,
+    pub(super) reduction: ReductionKind,
+    pub(super) on_race: OnRace,
+    pub(super) max_executions: Option<u64>,
+    pub(super) max_steps: u64,
+    pub(super) max_duration: Option<Duration>,
+    pub(super) stack_size: usize,
+    pub(super) spurious: bool,
+    pub(super) keep_going: bool,
+    pub(super) watchdog: Duration,
+    pub(super) replay: Option<Schedule>,
+    /// Which model of the test is replayed.
+    pub(super) replay_model: u32,
+    /// Where messages are appended.
+    pub(super) channel: Option<PathBuf>,
+    /// Where frontiers and the flight recorder are kept.
+    pub(super) directory: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            min_bound: 0,
+            max_bound: Some(2),
+            granularity: Granularity::SyncOnly,
+            strategy: StrategyKind::ContextBounded,
+            reduction: ReductionKind::None,
+            on_race: OnRace::Fail,
+            max_executions: None,
+            max_steps: 20_000,
+            max_duration: None,
+            stack_size: 256 * 1024,
+            spurious: true,
+            keep_going: false,
+            watchdog: Duration::from_secs(10),
+            replay: None,
+            replay_model: 0,
+            channel: None,
+            directory: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Takes over the variables that are set. `lookup` gives a variable's text.
+    ///
+    /// # Errors
+    /// One sentence that names the variable, its text and what is allowed.
+    pub(super) fn apply(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+        fn number<T: std::str::FromStr>(name: &str, text: &str) -> Result<T, String> {
+            text.parse().map_err(|_| format!("{name}={text} is not a number in range; unset it or give a whole number"))
+        }
+        fn one_of<T: Copy>(name: &str, text: &str, choices: &[(&str, T)]) -> Result<T, String> {
+            let found = choices.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
+            let words: Vec<&str> = choices.iter().map(|&(word, _)| word).collect();
+            found.ok_or_else(|| format!("{name}={text} is not known; it can be {}", words.join(", ")))
+        }
+        fn seconds(name: &str, text: &str) -> Result<Duration, String> {
+            let value = text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+            value.ok_or_else(|| format!("{name}={text} is not a number of seconds; write for example {name}=30"))
+        }
+        if let Some(text) = lookup("ICB_MIN_BOUND") {
+            self.min_bound = number("ICB_MIN_BOUND", &text)?;
+        }
+        if let Some(text) = lookup("ICB_MAX_BOUND") {
+            self.max_bound = if text == "unlimited" { None } else { Some(number("ICB_MAX_BOUND", &text)?) };
+        }
+        if let Some(text) = lookup("ICB_GRANULARITY") {
+            let choices = [("sync", Granularity::SyncOnly), ("access", Granularity::EveryAccess)];
+            self.granularity = one_of("ICB_GRANULARITY", &text, &choices)?;
+        }
+        if let Some(text) = lookup("ICB_STRATEGY") {
+            let choices = [("icb", StrategyKind::ContextBounded), ("dfs", StrategyKind::DepthFirst)];
+            self.strategy = one_of("ICB_STRATEGY", &text, &choices)?;
+        }
+        if let Some(text) = lookup("ICB_REDUCTION") {
+            self.reduction = one_of("ICB_REDUCTION", &text, &[("none", ReductionKind::None)])?;
+        }
+        if let Some(text) = lookup("ICB_ON_RACE") {
+            self.on_race = one_of("ICB_ON_RACE", &text, &[("fail", OnRace::Fail), ("promote", OnRace::Promote)])?;
+        }
+        if let Some(text) = lookup("ICB_MAX_EXECUTIONS") {
+            self.max_executions = Some(number("ICB_MAX_EXECUTIONS", &text)?);
+        }
+        if let Some(text) = lookup("ICB_MAX_STEPS") {
+            self.max_steps = number("ICB_MAX_STEPS", &text)?;
+        }
+        if let Some(text) = lookup("ICB_MAX_SECONDS") {
+            self.max_duration = Some(seconds("ICB_MAX_SECONDS", &text)?);
+        }
+        if let Some(text) = lookup("ICB_WATCHDOG_SECONDS") {
+            self.watchdog = seconds("ICB_WATCHDOG_SECONDS", &text)?;
+        }
+        if let Some(text) = lookup("ICB_STACK_SIZE") {
+            self.stack_size = number("ICB_STACK_SIZE", &text)?;
+        }
+        if let Some(text) = lookup("ICB_SPURIOUS") {
+            self.spurious = one_of("ICB_SPURIOUS", &text, &[("1", true), ("0", false)])?;
+        }
+        if let Some(text) = lookup("ICB_REPLAY") {
+            self.replay = Some(text.parse().map_err(|error| format!("ICB_REPLAY: {error}"))?);
+        }
+        if let Some(text) = lookup("ICB_REPLAY_MODEL") {
+            self.replay_model = number("ICB_REPLAY_MODEL", &text)?;
+        }
+        self.channel = lookup("ICB_CHANNEL").map(PathBuf::from);
+        self.directory = lookup("ICB_DIRECTORY").map(PathBuf::from);
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.max_bound.is_some_and(|max| max < self.min_bound) {
+            return Err("ICB_MAX_BOUND is smaller than ICB_MIN_BOUND; set both to the same bound or unset the latter".into());
+        }
+        if self.stack_size < 16 * 1024 {
+            return Err(format!("a stack of {} bytes is too small; give at least 16384", self.stack_size));
+        }
+        if self.max_steps == 0 {
+            return Err("max_steps is 0; give at least 1".into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(variables: &[(&str, &str)]) -> Result<Settings, String> {
+        let mut settings = Settings::default();
+        let lookup = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
+        settings.apply(lookup).map(|()| settings)
+    }
+
+    #[test]
+    fn variables_override_defaults() {
+        let settings = applied(&[
+            ("ICB_MAX_BOUND", "unlimited"),
+            ("ICB_GRANULARITY", "access"),
+            ("ICB_MAX_SECONDS", "1.5"),
+            ("ICB_REPLAY", "icb1:0*2!1"),
+        ])
+        .unwrap();
+        assert_eq!(settings.max_bound, None);
+        assert_eq!(settings.granularity, Granularity::EveryAccess);
+        assert_eq!(settings.max_duration, Some(Duration::from_millis(1500)));
+        assert_eq!(settings.replay.unwrap().preemption_count(), 1);
+    }
+
+    #[test]
+    fn nonsense_is_named_with_what_is_allowed() {
+        for (name, text, hint) in [
+            ("ICB_MAX_BOUND", "two", "whole number"),
+            ("ICB_GRANULARITY", "fine", "sync, access"),
+            ("ICB_STRATEGY", "luck", "icb, dfs"),
+            ("ICB_MAX_SECONDS", "-1", "number of seconds"),
+            ("ICB_REPLAY", "0*3", "begins with"),
+            ("ICB_STACK_SIZE", "10", "16384"),
+        ] {
+            let error = applied(&[(name, text)]).unwrap_err();
+            assert!(error.contains(hint), "{error}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The watchdog: a thread of its own that notices when the program under test blocks, or computes, outside anything
+//! the scheduler controls. Such a test cannot go on, and cannot be unwound: the process ends.
+
+use super::channel::Channel;
+use crate::runtime::Heartbeat;
+use crate::trace::{Failure, FailureKind, Message};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Exit code of a process that the watchdog has ended.
+const EXIT_BLOCKED: i32 = 101;
+
+/// Watches until it is dropped.
+#[derive(Debug)]
+pub(super) struct Watchdog {
+    over: Arc<AtomicBool>,
+}
+
+impl Watchdog {
+    /// Ends the process if no step is taken for `patience`. Zero: never.
+    pub(super) fn start(heartbeat: Arc<Heartbeat>, patience: Duration, channel: Channel, model: u32) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        if !patience.is_zero() {
+            let over = over.clone();
+            let watch = move || watch(&heartbeat, patience, &channel, model, &over);
+            // Without the thread there is no watching; the search itself does not need it.
+            let _ = std::thread::Builder::new().name("icb-watchdog".into()).spawn(watch);
+        }
+        Watchdog { over }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+fn watch(heartbeat: &Heartbeat, patience: Duration, channel: &Channel, model: u32, over: &AtomicBool) {
+    let mut last = heartbeat.pulse();
+    let mut since = Instant::now();
+    let nap = (patience / 10).clamp(Duration::from_millis(10), Duration::from_millis(200));
+    while !over.load(Ordering::Relaxed) {
+        std::thread::sleep(nap);
+        let pulse = heartbeat.pulse();
+        if pulse != last {
+            (last, since) = (pulse, Instant::now());
+        } else if since.elapsed() >= patience && !over.load(Ordering::Relaxed) {
+            let mut failure = Failure::new(FailureKind::Blocked, message(heartbeat, patience));
+            failure.location = heartbeat.place();
+            failure.execution = pulse.0;
+            if channel.is_open() {
+                channel.send(&Message::Failure { model, failure: Box::new(failure) });
+            } else {
+                eprintln!("icb: {failure}");
+            }
+            std::process::exit(EXIT_BLOCKED);
+        }
+    }
+}
+
+fn message(heartbeat: &Heartbeat, patience: Duration) -> String {
+    let after = heartbeat.place().map_or_else(
+        || "before its first step".to_owned(),
+        |place| format!("after the operation at {place}"),
+    );
+    format!(
+        "no step for {:.1} s, {after}: the test computes very long there, or blocks in something that is not under icb's control \
+         (a lock of the real std or of C code, a file, a socket, a child process); use icb_std's type there, or give more time \
+         with ICB_WATCHDOG_SECONDS",
+        patience.as_secs_f64()
+    )
+}
