@@ -4,3 +4,5 @@
 //! tester must find, so that tests can compare the two.
 
 pub mod abstract_program;
+
+pub mod programs;

@@ -2,7 +2,7 @@
 //! the tester answers cleverly: how many executions, which outcomes, which happens-before states, which races.
 //!
 //! This is the independent side of every differential test. It must not use `icb-core`; it prefers the
-//! obvious to the fast. Only `real` (with `--cfg icb`) knows `icb-std`: there the same programs run on real
+//! obvious to the fast. Only `real` knows `icb-std`: there the same programs run on real
 //! threads and objects, under the tester.
 
 pub mod brute_force;
@@ -15,7 +15,6 @@ pub mod oracle_programs;
 pub mod oracles;
 pub mod races;
 pub mod random;
-#[cfg(icb)]
 pub mod real;
 pub mod shorthand;
 pub mod state;
