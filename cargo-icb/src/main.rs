@@ -18,6 +18,9 @@ mod worker;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(library) = cargo::wrapper::library() {
+        return cargo::wrapper::run(&library);
+    }
     let cli = match cli::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => error.exit(),

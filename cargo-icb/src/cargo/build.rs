@@ -2,6 +2,7 @@
 
 use super::config::{Config, Route, bootstrap};
 use super::metadata::{Workspace, has_harness};
+use super::swap;
 use super::tests::TargetId;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
@@ -53,78 +54,114 @@ pub(crate) fn build(
     options: &BuildArgs,
 ) -> Result<Build, Error> {
     workspace.check_selection(targets)?;
-    let here =
-        std::env::current_dir().map_err(|error| Error::internal("there is no current directory", error))?;
-    let config = Config::load(&here);
-    let host = host()?;
-    let mut command = Command::new(cargo());
-    command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]);
-    command.args(targets.to_cargo()).args(options.features_to_cargo()).args(options.locking_to_cargo());
-    if let Some(path) = &options.manifest_path {
-        command.arg("--manifest-path").arg(path);
-    }
-    if let Some(jobs) = options.jobs {
-        command.args(["--jobs", &jobs.to_string()]);
-    }
-    profile(&mut command, options.profile.as_deref());
-    // With an explicit target, build scripts and procedural macros are built without our flags.
-    let chosen = std::env::var_os("CARGO_BUILD_TARGET").is_some() || config.has_target();
-    let triple = options.target.as_deref().unwrap_or(&host);
-    if options.target.is_some() || !chosen {
-        command.args(["--target", triple]);
-    }
-    flags(&mut command, &config, triple);
-    command.arg("--target-dir").arg(&workspace.directory);
-    let (artifacts, scripts) = run(command)?;
-    Ok(assemble(workspace, &config, artifacts, &scripts))
+    let recipe = Recipe::new(workspace, options)?;
+    let swap = swap::prepare(workspace, options, &recipe)?;
+    let mut command = recipe.command("test");
+    command.args(["--no-run", "--message-format=json-render-diagnostics"]);
+    command.args(targets.to_cargo()).args(options.features_to_cargo()).envs(swap);
+    let made = run(command)?;
+    Ok(assemble(workspace, &recipe.config, made))
 }
 
-fn profile(command: &mut Command, users: Option<&str>) {
-    if users.is_none() {
-        command.args(PROFILE.iter().flat_map(|setting| ["--config", setting]));
+/// How everything is built: what is the same for the tests and for the mirrored library.
+pub(crate) struct Recipe<'a> {
+    options: &'a BuildArgs,
+    directory: &'a Path,
+    /// The user's configuration of cargo.
+    pub(crate) config: Config,
+    /// The target triple.
+    pub(crate) triple: String,
+    /// Whether cargo has to be told.
+    tell_triple: bool,
+    /// The profile.
+    pub(crate) profile: String,
+}
+
+impl<'a> Recipe<'a> {
+    /// Takes the user's options, configuration and environment together.
+    pub(crate) fn new(workspace: &'a Workspace, options: &'a BuildArgs) -> Result<Recipe<'a>, Error> {
+        let here = std::env::current_dir()
+            .map_err(|error| Error::internal("there is no current directory", error))?;
+        let config = Config::load(&here);
+        // With an explicit target, build scripts and procedural macros are built without our flags.
+        let configured = std::env::var("CARGO_BUILD_TARGET").ok().or_else(|| config.target());
+        let tell_triple = options.target.is_some() || configured.is_none();
+        let triple = match options.target.clone().or(configured) {
+            Some(triple) => triple,
+            None => host()?,
+        };
+        let profile = options.profile.clone().unwrap_or_else(|| "icb".to_owned());
+        Ok(Recipe { options, directory: &workspace.directory, config, triple, tell_triple, profile })
     }
-    command.args(["--profile", users.unwrap_or("icb")]);
+
+    /// A command of cargo that builds.
+    pub(crate) fn command(&self, subcommand: &str) -> Command {
+        let mut command = Command::new(cargo());
+        command.arg(subcommand);
+        self.place(&mut command);
+        if let Some(jobs) = self.options.jobs {
+            command.args(["--jobs", &jobs.to_string()]);
+        }
+        let variable = |name: &str| std::env::var(name).ok();
+        let (encoded, plain) = (variable("CARGO_ENCODED_RUSTFLAGS"), variable("RUSTFLAGS"));
+        match self.config.route(encoded.as_deref(), plain.as_deref(), &self.triple) {
+            Route::Environment(flags) => {
+                command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS")
+            }
+            Route::Argument(setting) => command.args(["--config", &setting]),
+        };
+        command.env("RUSTC_BOOTSTRAP", bootstrap(variable("RUSTC_BOOTSTRAP").as_deref()));
+        command
+    }
+
+    /// Tells cargo the workspace, and where artifacts go.
+    pub(crate) fn place(&self, command: &mut Command) {
+        command.args(self.options.locking_to_cargo());
+        if let Some(path) = &self.options.manifest_path {
+            command.arg("--manifest-path").arg(path);
+        }
+        if self.options.profile.is_none() {
+            command.args(PROFILE.iter().flat_map(|setting| ["--config", setting]));
+        }
+        command.args(["--profile", &self.profile]);
+        if self.tell_triple {
+            command.args(["--target", &self.triple]);
+        }
+        command.arg("--target-dir").arg(self.directory);
+    }
 }
 
-fn flags(command: &mut Command, config: &Config, triple: &str) {
-    let variable = |name: &str| std::env::var(name).ok();
-    let route = config.route(
-        variable("CARGO_ENCODED_RUSTFLAGS").as_deref(),
-        variable("RUSTFLAGS").as_deref(),
-        triple,
-    );
-    match route {
-        Route::Environment(flags) => command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS"),
-        Route::Argument(setting) => command.args(["--config", &setting]),
-    };
-    command.env("RUSTC_BOOTSTRAP", bootstrap(variable("RUSTC_BOOTSTRAP").as_deref()));
+/// What cargo says it has made.
+#[derive(Default)]
+pub(crate) struct Made {
+    /// Everything that was compiled, or was fresh.
+    pub(crate) artifacts: Vec<Artifact>,
+    scripts: HashMap<PackageId, BuildScript>,
 }
-
-type Scripts = HashMap<PackageId, BuildScript>;
 
 /// Runs cargo, whose own messages go to the terminal, and collects what it has made.
-fn run(mut command: Command) -> Result<(Vec<Artifact>, Scripts), Error> {
+pub(crate) fn run(mut command: Command) -> Result<Made, Error> {
     let failed = |error| Error::internal("cannot run cargo", error);
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
-    let mut artifacts = Vec::new();
-    let mut scripts = Scripts::new();
+    let mut made = Made::default();
     for message in child.stdout.take().into_iter().flat_map(|out| Message::parse_stream(BufReader::new(out)))
     {
         match message.map_err(failed)? {
-            Message::CompilerArtifact(artifact) if artifact.profile.test && artifact.executable.is_some() => {
-                artifacts.push(artifact);
+            Message::CompilerArtifact(artifact) => made.artifacts.push(artifact),
+            Message::BuildScriptExecuted(script) => {
+                made.scripts.insert(script.package_id.clone(), script);
             }
-            Message::BuildScriptExecuted(script) => drop(scripts.insert(script.package_id.clone(), script)),
             _ => {}
         }
     }
-    if child.wait().map_err(failed)?.success() { Ok((artifacts, scripts)) } else { Err(Error::Build) }
+    if child.wait().map_err(failed)?.success() { Ok(made) } else { Err(Error::Build) }
 }
 
-fn assemble(workspace: &Workspace, config: &Config, artifacts: Vec<Artifact>, scripts: &Scripts) -> Build {
+fn assemble(workspace: &Workspace, config: &Config, made: Made) -> Build {
     let mut built = Build { executables: Vec::new(), skipped: Vec::new() };
     let shared = config.environment(&workspace.root);
-    for artifact in artifacts {
+    let Made { artifacts, scripts } = made;
+    for artifact in artifacts.into_iter().filter(|artifact| artifact.profile.test) {
         let Some((package, path)) = workspace.package(&artifact.package_id).zip(artifact.executable) else {
             continue;
         };

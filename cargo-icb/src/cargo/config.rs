@@ -24,6 +24,8 @@ pub(crate) enum Route {
 /// The tables of cargo's configuration, nearest first.
 pub(crate) struct Config {
     tables: Vec<toml::Table>,
+    /// The directories that the paths in them are relative to.
+    directories: Vec<PathBuf>,
 }
 
 impl Config {
@@ -34,16 +36,33 @@ impl Config {
             Some(home.join(".cargo"))
         });
         let directories = directory.ancestors().map(|ancestor| ancestor.join(".cargo")).chain(home);
-        let tables = directories.filter_map(|directory| {
-            let read = |name| std::fs::read_to_string(directory.join(name));
-            read("config.toml").or_else(|_| read("config")).ok()?.parse().ok()
-        });
-        Config { tables: tables.collect() }
+        let (tables, directories) = directories
+            .filter_map(|directory: PathBuf| {
+                let read = |name| std::fs::read_to_string(directory.join(name));
+                let table =
+                    read("config.toml").or_else(|_| read("config")).ok()?.parse::<toml::Table>().ok()?;
+                Some((table, directory.parent()?.to_path_buf()))
+            })
+            .unzip();
+        Config { tables, directories }
     }
 
-    /// Whether the user has chosen a target in a configuration file.
-    pub(crate) fn has_target(&self) -> bool {
-        self.tables.iter().any(|table| table.get("build").is_some_and(|build| build.get("target").is_some()))
+    /// The target that the user has chosen in a configuration file.
+    pub(crate) fn target(&self) -> Option<String> {
+        let target = self.tables.iter().find_map(|table| table.get("build")?.get("target"))?;
+        target.as_str().or_else(|| target.as_array()?.first()?.as_str()).map(str::to_owned)
+    }
+
+    /// The user's own compiler wrapper.
+    pub(crate) fn wrapper(&self) -> Option<OsString> {
+        let variable = |name| std::env::var_os(name);
+        let configured = || {
+            self.tables.iter().zip(&self.directories).find_map(|(table, directory)| {
+                let path = table.get("build")?.get("rustc-wrapper")?.as_str()?;
+                Some(if path.contains('/') { directory.join(path).into_os_string() } else { path.into() })
+            })
+        };
+        variable("RUSTC_WRAPPER").or_else(|| variable("CARGO_BUILD_RUSTC_WRAPPER")).or_else(configured)
     }
 
     /// How our flags are to be added, given the two variables of the environment.
@@ -105,7 +124,7 @@ mod tests {
     use super::*;
 
     fn config(text: &str) -> Config {
-        Config { tables: vec![text.parse().unwrap()] }
+        Config { tables: vec![text.parse().unwrap()], directories: vec![PathBuf::from("/c")] }
     }
 
     const LIST: &str = "['--cfg','icb','--check-cfg','cfg(icb)']";
@@ -141,6 +160,13 @@ mod tests {
         ] {
             assert_eq!(bootstrap(users), expected);
         }
+    }
+
+    #[test]
+    fn a_users_wrapper_and_target_are_found() {
+        let config = config("[build]\ntarget = ['t', 'u']\nrustc-wrapper = 'tools/wrap'");
+        assert_eq!(config.target().as_deref(), Some("t"));
+        assert_eq!(config.wrapper(), Some("/c/tools/wrap".into()));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
-use cargo_metadata::{MetadataCommand, Package, PackageId, TargetKind};
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package, PackageId, TargetKind};
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::path::PathBuf;
 
@@ -13,29 +14,34 @@ pub(crate) struct Workspace {
     /// `<target>/icb`: where everything that this tool makes goes.
     pub(crate) directory: PathBuf,
     packages: Vec<Package>,
+    /// `workspace.metadata` of the manifest.
+    metadata: serde_json::Value,
 }
 
 impl Workspace {
     /// Asks cargo.
     pub(crate) fn load(build: &BuildArgs) -> Result<Workspace, Error> {
-        let mut command = MetadataCommand::new();
-        command.no_deps().other_options(build.locking_to_cargo());
-        if let Some(path) = &build.manifest_path {
-            command.manifest_path(path);
-        }
-        let metadata = command.exec().map_err(|error| match error {
-            cargo_metadata::Error::CargoMetadata { stderr } => {
-                Error::Usage(stderr.trim().trim_start_matches("error: ").to_owned())
-            }
-            other => Error::internal("cannot run cargo metadata", other),
-        })?;
+        let metadata = ask(build, true)?;
         let target = build.target_dir.clone().unwrap_or_else(|| metadata.target_directory.clone().into());
         let target = std::path::absolute(&target).unwrap_or(target);
         Ok(Workspace {
             root: metadata.workspace_root.into(),
             directory: target.join("icb"),
             packages: metadata.packages,
+            metadata: metadata.workspace_metadata,
         })
+    }
+
+    /// The workspace with all its dependencies.
+    pub(crate) fn graph(&self, build: &BuildArgs) -> Result<Metadata, Error> {
+        ask(build, false)
+    }
+
+    /// The packages to instrument: those given, and those in the manifests' `metadata.icb.instrument`.
+    pub(crate) fn instrumented(&self, given: &[String]) -> BTreeSet<String> {
+        let tables = self.packages.iter().map(|package| &package.metadata).chain([&self.metadata]);
+        let listed = tables.filter_map(|table| table.get("icb")?.get("instrument")?.as_array()).flatten();
+        listed.filter_map(|name| name.as_str()).map(str::to_owned).chain(given.iter().cloned()).collect()
     }
 
     /// The package of an artifact.
@@ -87,6 +93,25 @@ impl Workspace {
         file.lock().map_err(doing)?;
         Ok(file)
     }
+}
+
+fn ask(build: &BuildArgs, alone: bool) -> Result<Metadata, Error> {
+    let mut command = MetadataCommand::new();
+    command.other_options(build.locking_to_cargo());
+    if alone {
+        command.no_deps();
+    } else {
+        command.features(CargoOpt::AllFeatures);
+    }
+    if let Some(path) = &build.manifest_path {
+        command.manifest_path(path);
+    }
+    command.exec().map_err(|error| match error {
+        cargo_metadata::Error::CargoMetadata { stderr } => {
+            Error::Usage(stderr.trim().trim_start_matches("error: ").to_owned())
+        }
+        other => Error::internal("cannot run cargo metadata", other),
+    })
 }
 
 /// Whether a target has Rust's own test harness, which can list tests and run one of them.

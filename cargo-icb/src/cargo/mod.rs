@@ -3,4 +3,6 @@
 pub(crate) mod build;
 pub(crate) mod config;
 pub(crate) mod metadata;
+pub(crate) mod swap;
 pub(crate) mod tests;
+pub(crate) mod wrapper;

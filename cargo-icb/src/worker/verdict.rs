@@ -159,17 +159,12 @@ fn death(outcome: &Outcome, told: &ModelOutcome, recording: Option<Flight>) -> F
 
 /// The last lines that a process printed, without libtest's own.
 fn last_lines(output: &str) -> String {
-    let own =
-        |line: &str| line.starts_with("running ") || (line.starts_with("test ") && line.ends_with(" ... "));
-    let lines: Vec<&str> = output
-        .lines()
-        .map(|line| {
-            line.split_once(" ... ")
-                .filter(|(test, _)| test.starts_with("test "))
-                .map_or(line, |(_, said)| said)
-        })
-        .filter(|line| !line.trim().is_empty() && !own(line))
-        .collect();
+    let said = |line| match str::split_once(line, " ... ") {
+        Some((test, said)) if test.starts_with("test ") => said,
+        _ => line,
+    };
+    let own = |line: &&str| line.trim().is_empty() || line.starts_with("running ");
+    let lines: Vec<&str> = output.lines().map(said).filter(|line| !own(line)).collect();
     lines[lines.len().saturating_sub(QUOTED)..].join("\n")
 }
 

@@ -1,0 +1,184 @@
+//! Instrumenting dependencies whose source stays untouched: they are compiled against the mirrored library.
+//!
+//! Cargo does not know that an instrumented package needs the mirrored library, so that is built first, by
+//! itself, with the flags and into the directory of the build proper, which then finds it done. Nor does cargo
+//! see what the wrapper adds; so when the library or the list of packages has changed since the last build, the
+//! instrumented packages are cleaned, and cargo builds them and what depends on them again.
+
+use super::build::{Recipe, cargo};
+use super::metadata::Workspace;
+use super::wrapper;
+use crate::cli::BuildArgs;
+use crate::exit_code::Error;
+use cargo_metadata::{Metadata, PackageId};
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Package of the mirrored library.
+const LIBRARY: &str = "icb-std";
+
+/// Whether a specification (`name` or `name@version`) names a package.
+pub(crate) fn names(spec: &str, package: &str, version: &str) -> bool {
+    match spec.split_once('@') {
+        Some((name, wanted)) => name == package && wanted == version,
+        None => spec == package,
+    }
+}
+
+/// What the build proper must know: variables for cargo.
+pub(crate) type Environment = Vec<(&'static str, OsString)>;
+
+/// Prepares the swap: builds the mirrored library if anything is to be instrumented.
+pub(crate) fn prepare(
+    workspace: &Workspace,
+    options: &BuildArgs,
+    recipe: &Recipe<'_>,
+) -> Result<Environment, Error> {
+    let packages = workspace.instrumented(&options.instrument);
+    let stamp = Stamp::new(workspace, recipe);
+    if packages.is_empty() {
+        return stamp.renew("", &packages, recipe).map(|()| Environment::new());
+    }
+    let packages = check(packages, &workspace.graph(options)?)?;
+    let library = build(recipe)?;
+    stamp.renew(&key(&library)?, &packages, recipe)?;
+    let itself =
+        std::env::current_exe().map_err(|error| Error::internal("cannot find this executable", error))?;
+    let list: Vec<&str> = packages.iter().map(String::as_str).collect();
+    let mut environment: Environment = vec![
+        ("RUSTC_WRAPPER", itself.into_os_string()),
+        (wrapper::LIBRARY, library.into_os_string()),
+        (wrapper::PACKAGES, list.join(",").into()),
+    ];
+    environment.extend(recipe.config.wrapper().map(|users| (wrapper::NEXT, users)));
+    Ok(environment)
+}
+
+/// Refuses packages that are not there, or that the mirrored library is itself made of.
+fn check(packages: BTreeSet<String>, graph: &Metadata) -> Result<BTreeSet<String>, Error> {
+    let library: Vec<&PackageId> = graph
+        .packages
+        .iter()
+        .filter(|package| package.name.as_str() == LIBRARY)
+        .map(|package| &package.id)
+        .collect();
+    if library.is_empty() {
+        return Err(Error::Usage(format!(
+            "to instrument {}, the workspace must depend on {LIBRARY}; add it to the dev-dependencies of the tests",
+            quoted(&packages)
+        )));
+    }
+    let below = dependencies(graph, library);
+    for spec in &packages {
+        let mut found =
+            graph.packages.iter().filter(|p| names(spec, p.name.as_str(), &p.version.to_string())).peekable();
+        if found.peek().is_none() {
+            return Err(Error::Usage(format!(
+                "there is no package `{spec}` to instrument among the dependencies of the workspace; see --instrument and `metadata.icb.instrument` in Cargo.toml"
+            )));
+        }
+        if found.any(|package| below.contains(&package.id)) {
+            return Err(Error::Usage(format!(
+                "`{spec}` cannot be instrumented: {LIBRARY} itself is built from it; take it out of --instrument or `metadata.icb.instrument`"
+            )));
+        }
+    }
+    Ok(packages)
+}
+
+fn quoted(packages: &BTreeSet<String>) -> String {
+    packages.iter().map(|package| format!("`{package}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Packages and everything below them.
+fn dependencies<'a>(graph: &'a Metadata, roots: Vec<&'a PackageId>) -> BTreeSet<&'a PackageId> {
+    let nodes: HashMap<&PackageId, &[PackageId]> = graph
+        .resolve
+        .iter()
+        .flat_map(|resolve| &resolve.nodes)
+        .map(|node| (&node.id, node.dependencies.as_slice()))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let mut open = roots;
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            open.extend(nodes.get(id).into_iter().flat_map(|dependencies| dependencies.iter()));
+        }
+    }
+    seen
+}
+
+/// Builds the mirrored library and says where it is.
+fn build(recipe: &Recipe<'_>) -> Result<PathBuf, Error> {
+    let mut command = recipe.command("build");
+    // `--examples` (there are none) makes cargo resolve dev-dependencies, among which the library often is.
+    command.args(["--package", LIBRARY, "--lib", "--examples", "--message-format=json-render-diagnostics"]);
+    let made = super::build::run(command)?;
+    let library = made.artifacts.iter().filter(|artifact| artifact.target.name == LIBRARY.replace('-', "_"));
+    let mut files = library.flat_map(|artifact| &artifact.filenames);
+    // Beside the metadata in `deps` is the library itself; the copy in the directory above is not what cargo links.
+    let metadata = files.find(|file| file.extension() == Some("rmeta"));
+    let path = metadata.map(|file| file.with_extension("rlib").into_std_path_buf());
+    path.filter(|path| path.exists())
+        .ok_or_else(|| Error::Internal(format!("cargo has built no library of {LIBRARY}")))
+}
+
+fn key(library: &Path) -> Result<String, Error> {
+    let bytes = std::fs::read(library)
+        .map_err(|error| Error::internal(format!("cannot read {}", library.display()), error))?;
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+/// The file that remembers against what the instrumented packages were compiled: a key, then their names.
+struct Stamp {
+    path: PathBuf,
+}
+
+impl Stamp {
+    fn new(workspace: &Workspace, recipe: &Recipe<'_>) -> Stamp {
+        Stamp { path: workspace.directory.join(format!("swap-{}-{}", recipe.triple, recipe.profile)) }
+    }
+
+    /// Cleans what was compiled against anything else, and remembers the new state.
+    fn renew(&self, key: &str, packages: &BTreeSet<String>, recipe: &Recipe<'_>) -> Result<(), Error> {
+        let old = std::fs::read_to_string(&self.path).unwrap_or_default();
+        let list: Vec<&str> = packages.iter().map(String::as_str).collect();
+        let new = if packages.is_empty() { String::new() } else { format!("{key} {}", list.join(" ")) };
+        if old == new {
+            return Ok(());
+        }
+        let before = old.split(' ').skip(1).map(str::to_owned);
+        for package in before.chain(packages.iter().cloned()).collect::<BTreeSet<String>>() {
+            clean(&package, recipe)?;
+        }
+        std::fs::write(&self.path, new)
+            .map_err(|error| Error::internal(format!("cannot write {}", self.path.display()), error))
+    }
+}
+
+/// Removes what was built of a package. One that is no longer a dependency has nothing that could be used.
+fn clean(package: &str, recipe: &Recipe<'_>) -> Result<(), Error> {
+    let mut command = Command::new(cargo());
+    command.args(["clean", "--quiet", "--package", package]);
+    recipe.place(&mut command);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().map(drop).map_err(|error| Error::internal("cannot run cargo clean", error))
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn specifications_name_packages() {
+        assert!(names("spin", "spin", "0.9.7"));
+        assert!(names("spin@0.9.7", "spin", "0.9.7"));
+        assert!(!names("spin@0.9.8", "spin", "0.9.7"));
+        assert!(!names("spin", "spinning", "0.9.7"));
+    }
+}
