@@ -271,16 +271,30 @@ impl<T: ?Sized> Arc<T> {
     }
 }
 
-/// `make_mut` for each kind of type that can be cloned behind a pointer (`std` has one, bounded by an unstable trait).
+impl<T: ?Sized + MakeMut> Arc<T> {
+    /// Mirrors `std::sync::Arc::make_mut`. The bound stands for an unstable trait of `std`, and holds for the same
+    /// types of `std`.
+    #[inline]
+    #[track_caller]
+    pub fn make_mut(this: &mut Self) -> &mut T {
+        this.count(Action::CountUpdate);
+        MakeMut::make_mut(&mut this.inner)
+    }
+}
+
+/// A type that can be cloned behind a pointer.
+#[doc(hidden)]
+pub trait MakeMut {
+    #[doc(hidden)]
+    fn make_mut(inner: &mut ::std::sync::Arc<Self>) -> &mut Self;
+}
+
 macro_rules! make_mut {
     ($([$($parameters:tt)*] $data:ty;)*) => { $(
-        impl<$($parameters)*> Arc<$data> {
-            /// Mirrors `std::sync::Arc::make_mut`.
+        impl<$($parameters)*> MakeMut for $data {
             #[inline]
-            #[track_caller]
-            pub fn make_mut(this: &mut Self) -> &mut $data {
-                this.count(Action::CountUpdate);
-                ::std::sync::Arc::make_mut(&mut this.inner)
+            fn make_mut(inner: &mut ::std::sync::Arc<Self>) -> &mut Self {
+                ::std::sync::Arc::make_mut(inner)
             }
         }
     )* };
