@@ -139,9 +139,11 @@ impl Condvar {
             if !condition(&mut *guard) {
                 return Ok((guard, WaitTimeoutResult(false)));
             }
-            let Some(timeout) = dur.checked_sub(start.elapsed()) else {
+            // A virtual clock can stand exactly at the end.
+            let timeout = dur.saturating_sub(start.elapsed());
+            if timeout.is_zero() {
                 return Ok((guard, WaitTimeoutResult(true)));
-            };
+            }
             guard = self.wait_timeout(guard, timeout)?.0;
         }
     }

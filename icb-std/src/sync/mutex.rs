@@ -216,7 +216,6 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
-    #[track_caller]
     fn drop(&mut self) {
         self.lock.flag.done(self.was_unwinding);
         if self.real.is_none() {

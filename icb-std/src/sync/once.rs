@@ -5,6 +5,7 @@
 use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
 use crate::image::{ESCAPED, Restore};
 use ::std::any::type_name;
+use ::std::cell::Cell;
 use ::std::fmt;
 use ::std::panic::{RefUnwindSafe, UnwindSafe};
 use ::std::sync::atomic::{AtomicU8, Ordering};
@@ -30,7 +31,8 @@ impl RefUnwindSafe for Once {}
 
 /// Mirrors `std::sync::OnceState`.
 pub struct OnceState {
-    poisoned: bool,
+    /// A cell, because `std`'s state is one: it is not `Sync`.
+    poisoned: Cell<bool>,
 }
 
 /// Mirrors `std::sync::ONCE_INIT`.
@@ -173,7 +175,7 @@ impl Once {
         if poisoned && !force {
             panic_poisoned();
         }
-        f(&OnceState { poisoned });
+        f(&OnceState { poisoned: Cell::new(poisoned) });
         leave.state = COMPLETE;
     }
 
@@ -194,7 +196,7 @@ impl Once {
             if poisoned && !force {
                 panic_poisoned();
             }
-            f(&OnceState { poisoned });
+            f(&OnceState { poisoned: Cell::new(poisoned) });
             end.state = COMPLETE;
         });
     }
@@ -280,7 +282,7 @@ impl OnceState {
     /// Mirrors `std::sync::OnceState::is_poisoned`.
     #[inline]
     pub fn is_poisoned(&self) -> bool {
-        self.poisoned
+        self.poisoned.get()
     }
 }
 

@@ -289,7 +289,6 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[inline]
-    #[track_caller]
     fn drop(&mut self) {
         if self.real.is_none() {
             let init = ObjectInit {
@@ -306,7 +305,6 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
-    #[track_caller]
     fn drop(&mut self) {
         self.lock.core.flag.done(self.was_unwinding);
         if self.real.is_none() {

@@ -23,7 +23,8 @@ pub(crate) fn spawn_and_join() {
 }
 
 pub(crate) fn panics() {
-    let payload = thread::spawn(|| panic!("expected {}", 1)).join().unwrap_err();
+    let number = 1;
+    let payload = thread::spawn(move || panic!("expected {number}")).join().unwrap_err();
     assert_eq!(payload.downcast_ref::<String>().unwrap(), "expected 1");
     let mutex = Arc::new(Mutex::new(0));
     let other = mutex.clone();

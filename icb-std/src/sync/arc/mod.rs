@@ -335,7 +335,6 @@ impl<T: ?Sized> Clone for Arc<T> {
 #[cfg(not(icb_coerce))]
 impl<T: ?Sized> Drop for Arc<T> {
     #[inline]
-    #[track_caller]
     fn drop(&mut self) {
         self.count_down();
     }
@@ -345,7 +344,6 @@ impl<T: ?Sized> Drop for Arc<T> {
 // SAFETY: the counts are touched, the value is not; the field drops it as `std` does.
 unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
     #[inline]
-    #[track_caller]
     fn drop(&mut self) {
         self.count_down();
     }

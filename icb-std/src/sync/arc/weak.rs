@@ -124,7 +124,6 @@ impl<T: ?Sized> fmt::Debug for Weak<T> {
 
 #[cfg(not(icb_coerce))]
 impl<T: ?Sized> Drop for Weak<T> {
-    #[track_caller]
     fn drop(&mut self) {
         self.count(Action::CountDown);
     }
@@ -133,7 +132,6 @@ impl<T: ?Sized> Drop for Weak<T> {
 #[cfg(icb_coerce)]
 // SAFETY: the counts are touched, the value is not.
 unsafe impl<#[may_dangle] T: ?Sized> Drop for Weak<T> {
-    #[track_caller]
     fn drop(&mut self) {
         self.count(Action::CountDown);
     }

@@ -62,7 +62,6 @@ macro_rules! sender {
         }
 
         impl<T> Drop for $sender<T> {
-            #[track_caller]
             fn drop(&mut self) {
                 self.link.drop_sender();
             }
@@ -142,7 +141,6 @@ impl<T> Receiver<T> {
 }
 
 impl<T> Drop for Receiver<T> {
-    #[track_caller]
     fn drop(&mut self) {
         self.link.drop_receiver();
     }
