@@ -1,10 +1,12 @@
 //! A small language of multithreaded programs, its semantics, and brute-force answers to every question that
 //! the tester answers cleverly: how many executions, which outcomes, which happens-before states, which races.
 //!
-//! This is the independent side of every differential test. It must not use `icb-core`; it prefers the
-//! obvious to the fast. Only `real` knows `icb-std`: there the same programs run on real
-//! threads and objects, under the tester.
+//! This is the independent side of every differential test. It shares no code with the tester; it prefers the
+//! obvious to the fast. Two modules lead to the tester: `as_program` knows the seam of `icb-core`, through which the
+//! interpreter itself can be explored; `real` knows `icb-std`: there the same programs run on real threads and
+//! objects, under the tester.
 
+pub mod as_program;
 pub mod brute_force;
 pub mod dependence;
 mod effects;
