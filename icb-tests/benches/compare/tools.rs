@@ -1,0 +1,85 @@
+//! The three tools: each runs a program under a bound, so many rounds, and says how many executions that took.
+
+use crate::naive::AtMostPreemptions;
+use icb_core::explore::{Explorer, Options};
+use icb_core::recording::Tape;
+use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::search::ContextBounded;
+use shuttle::scheduler::DfsScheduler;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// loom, its depth-first search with partial-order reduction and `preemption_bound`. Executions of one round.
+pub fn loom(program: fn(), bound: u32, rounds: u64) -> u64 {
+    let count = Arc::new(AtomicU64::new(0));
+    for _ in 0..rounds {
+        let count = count.clone();
+        let mut builder = loom::model::Builder::new();
+        builder.max_branches = 100_000;
+        builder.preemption_bound = Some(bound as usize);
+        builder.check(move || {
+            count.store(count.load(Relaxed) + 1, Relaxed);
+            program();
+        });
+    }
+    count.load(Relaxed) / rounds
+}
+
+fn shuttle_config() -> shuttle::Config {
+    let mut config = shuttle::Config::new();
+    config.silence_warnings = true;
+    config
+}
+
+/// shuttle, with the bounded search plugged in. Executions of one round.
+pub fn shuttle(program: fn(), bound: u32, rounds: u64) -> u64 {
+    let runner = shuttle::Runner::new(AtMostPreemptions::new(bound, rounds), shuttle_config());
+    runner.run(program) as u64 / rounds
+}
+
+/// shuttle's own depth-first search, without a bound, cut off after `max` executions. Executions run.
+pub fn shuttle_depth_first(program: fn(), max: usize) -> u64 {
+    shuttle::Runner::new(DfsScheduler::new(Some(max), false), shuttle_config()).run(program) as u64
+}
+
+/// What icb has run.
+#[derive(Clone, Debug, Default)]
+pub struct IcbCounts {
+    /// Executions with at most so many preemptions, by bound.
+    pub executions: Vec<u64>,
+    /// Steps by icb's own count, over all bounds.
+    pub steps: u64,
+}
+
+/// icb, race detection on, no reduction, terminal states counted: the defaults, but for spurious wake-ups, which the
+/// others do not have, and the second run of the first execution, which serves to tell a nondeterministic test.
+pub struct Icb {
+    program: CoroutineProgram,
+}
+
+impl Icb {
+    /// Ready to run; what is pooled is kept between rounds, as it is between executions.
+    pub fn new(program: fn()) -> Self {
+        let settings = Settings { spurious: false, ..Settings::default() };
+        let tape = Tape::new(2 * settings.max_steps as usize);
+        Icb { program: CoroutineProgram::new(Arc::new(program), settings, tape) }
+    }
+
+    /// Counts of one round.
+    pub fn run(&mut self, bound: u32, rounds: u64) -> IcbCounts {
+        let mut counts = IcbCounts::default();
+        for _ in 0..rounds {
+            let mut explorer = Explorer::new(Options { check_determinism: false, ..Options::default() });
+            let report = explorer.run(&mut ContextBounded::new(Some(bound)), &mut self.program);
+            assert!(report.complete, "{report:?}");
+            let mut sum = 0;
+            let cumulative = report.bounds.iter().map(|bound| {
+                sum += bound.executions;
+                sum
+            });
+            counts.executions = cumulative.collect();
+            counts.steps = report.bounds.iter().map(|bound| bound.steps).sum();
+        }
+        counts
+    }
+}
