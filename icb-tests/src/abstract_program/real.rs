@@ -5,12 +5,20 @@
 //! it adds no steps. Walkers see values through their registers only, as a Rust program would; the record
 //! follows each write right after it, which is sound because nothing else runs before the thread's next
 //! scheduling point. Only programs with [`Lifecycle::MainLikeStd`] can be run.
+//!
+//! [`explore`] goes through the public interface; [`enumerate`] runs the same closure through the parts behind it,
+//! so that every failure can be seen, and not the first one only.
 
 use super::execution::Outcome;
 use super::language::{Lifecycle, Op, Program, REGISTER_COUNT, Value, failure_ordering};
+use icb_core::explore::{Explorer, Options};
+use icb_core::program::{Chooser, End, Observer, Outcome as CoreOutcome, Program as CoreProgram};
+use icb_core::recording::Tape;
+use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::search::ContextBounded;
 use icb_std::cell::UnsafeCell;
-use icb_std::model::{Builder, Failure, FailureKind, Report};
-use icb_std::sync::atomic::AtomicUsize;
+use icb_std::model::{Builder, Failure, FailureKind, Granularity, Report};
+use icb_std::sync::atomic::{AtomicUsize, Ordering};
 use icb_std::sync::{Condvar, Mutex, MutexGuard, TryLockError};
 use icb_std::thread::JoinHandle;
 use std::collections::BTreeSet;
@@ -40,6 +48,108 @@ pub fn explore(program: &Program, builder: Builder) -> Exploration {
     let mut outcomes = std::mem::take(&mut *outcomes.lock().unwrap_or_else(PoisonError::into_inner));
     outcomes.extend(report.failure.as_ref().map(|failure| outcome_of(failure, program)));
     Exploration { report, outcomes }
+}
+
+/// What the executions with one exact number of preemptions came to.
+#[derive(Clone, Debug, Default)]
+pub struct Level {
+    /// How many there are.
+    pub execution_count: u64,
+    /// Their outcomes.
+    pub outcomes: BTreeSet<Outcome>,
+}
+
+/// All executions of a program up to a bound, failing ones included.
+#[derive(Clone, Debug)]
+pub struct Enumeration {
+    /// The tester's report.
+    pub report: Report,
+    /// By number of preemptions. Levels after the last one that has executions are missing.
+    pub levels: Vec<Level>,
+}
+
+impl Enumeration {
+    /// Outcomes of the executions with at most `bound` preemptions.
+    #[must_use]
+    pub fn outcomes(&self, bound: usize) -> BTreeSet<Outcome> {
+        self.levels.iter().take(bound + 1).flat_map(|level| level.outcomes.iter().cloned()).collect()
+    }
+
+    /// Number of executions with exactly `preemptions` preemptions.
+    #[must_use]
+    pub fn execution_count(&self, preemptions: usize) -> u64 {
+        self.levels.get(preemptions).map_or(0, |level| level.execution_count)
+    }
+
+    /// Distinct terminal happens-before states with at most `bound` preemptions.
+    #[must_use]
+    pub fn state_count(&self, bound: usize) -> u64 {
+        self.report.bounds.get(bound).or(self.report.bounds.last()).map_or(0, |bound| bound.states)
+    }
+}
+
+/// Runs every execution of the program with at most `max_bound` preemptions (`None`: with any number), without
+/// spurious wake-ups.
+///
+/// # Panics
+/// If the program is of another life cycle, or fails in a way in which abstract programs cannot fail.
+#[must_use]
+pub fn enumerate(program: &Program, granularity: Granularity, max_bound: Option<u32>) -> Enumeration {
+    let finished = Slot::default();
+    let sink = std::sync::Arc::clone(&finished);
+    let sink = move |outcome| {
+        let before = sink.lock().unwrap_or_else(PoisonError::into_inner).replace(outcome);
+        assert_eq!(before, None, "an execution ends once");
+    };
+    let settings = Settings { granularity, spurious: false, unwind_failed: true, ..Settings::default() };
+    let coroutines =
+        CoroutineProgram::new(std::sync::Arc::new(body(program, sink)), settings, Tape::new(TAPE_LENGTH));
+    let mut watched = Watched { coroutines, program, finished, levels: Vec::new(), bound: 0 };
+    let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
+    let report = Explorer::new(options).run(&mut ContextBounded::new(max_bound), &mut watched);
+    Enumeration { report, levels: watched.levels }
+}
+
+/// More choices than an execution of an abstract program has.
+const TAPE_LENGTH: usize = 4_096;
+
+type Slot = std::sync::Arc<std::sync::Mutex<Option<Outcome>>>;
+
+/// A program whose outcomes are noted.
+struct Watched<'p, F> {
+    coroutines: CoroutineProgram<F>,
+    program: &'p Program,
+    finished: Slot,
+    levels: Vec<Level>,
+    bound: usize,
+}
+
+impl<F: Fn() + Send + Sync + 'static> CoreProgram for Watched<'_, F> {
+    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> CoreOutcome {
+        let result = self.coroutines.run(chooser, observer);
+        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let outcome = match (&result.end, finished) {
+            (End::Passed, Some(outcome)) => outcome,
+            (End::Failed(failure), None) => {
+                assert_eq!(
+                    failure.bound as usize, self.bound,
+                    "{failure}, {}: {}",
+                    failure.schedule, self.program
+                );
+                outcome_of(failure, self.program)
+            }
+            (end, finished) => panic!("an execution ends with {end:?} and {finished:?}: {}", self.program),
+        };
+        self.levels.resize_with(self.levels.len().max(self.bound + 1), Level::default);
+        self.levels[self.bound].execution_count += 1;
+        self.levels[self.bound].outcomes.insert(outcome);
+        result
+    }
+
+    fn label(&mut self, bound: u32, execution: u64) {
+        self.bound = bound as usize;
+        self.coroutines.label(bound, execution);
+    }
 }
 
 /// The outcome that a failure stands for. Threads have the same numbers on both sides, because the main thread
@@ -90,6 +200,8 @@ struct Shared {
     cells: Vec<Cell>,
     mutexes: Vec<Mutex<()>>,
     condvars: Vec<Condvar>,
+    /// For each thread, a variable that nobody else touches: reading it is a step that means nothing.
+    nowhere: Vec<AtomicUsize>,
     record: std::sync::Mutex<Record>,
     sink: Sink,
 }
@@ -110,6 +222,7 @@ impl Shared {
             cells: (0..counts.cells).map(|_| Cell(UnsafeCell::new(0))).collect(),
             mutexes: (0..counts.mutexes).map(|_| Mutex::new(())).collect(),
             condvars: (0..counts.condvars).map(|_| Condvar::new()).collect(),
+            nowhere: program.threads.iter().map(|_| AtomicUsize::new(0)).collect(),
             record: std::sync::Mutex::new(Record {
                 variables: vec![0; counts.variables],
                 cells: vec![0; counts.cells],
@@ -129,6 +242,7 @@ impl Shared {
 fn walk(shared: &std::sync::Arc<Shared>, thread: usize) {
     let mut walker = Walker {
         shared,
+        thread,
         registers: [0; REGISTER_COUNT],
         guards: shared.mutexes.iter().map(|_| None).collect(),
         children: shared.program.threads.iter().map(|_| None).collect(),
@@ -147,12 +261,13 @@ fn walk(shared: &std::sync::Arc<Shared>, thread: usize) {
             _ => walker.perform(op),
         }
     }
-    walker.end(thread);
+    walker.end();
 }
 
 /// One thread on its way through its code.
 struct Walker<'s> {
     shared: &'s std::sync::Arc<Shared>,
+    thread: usize,
     registers: [usize; REGISTER_COUNT],
     guards: Vec<Option<MutexGuard<'s, ()>>>,
     children: Vec<Option<JoinHandle<()>>>,
@@ -206,7 +321,10 @@ impl<'s> Walker<'s> {
             | Op::NotifyAll { .. } => {
                 self.use_lock(op);
             }
-            Op::Exit | Op::Nop | Op::SkipIf { .. } | Op::Back { .. } => {
+            Op::Nop => {
+                self.shared.nowhere[self.thread].load(Ordering::Relaxed);
+            }
+            Op::Exit | Op::SkipIf { .. } | Op::Back { .. } => {
                 unreachable!("{op} cannot be performed")
             }
         }
@@ -280,10 +398,10 @@ impl<'s> Walker<'s> {
     }
 
     /// Ends the thread, which takes no step: mutexes that it holds stay locked.
-    fn end(self, thread: usize) {
+    fn end(self) {
         self.guards.into_iter().flatten().for_each(std::mem::forget);
         let mut record = self.shared.record();
-        record.registers[thread] = self.registers;
+        record.registers[self.thread] = self.registers;
         record.ended_count += 1;
         if record.ended_count == self.shared.program.threads.len() {
             (self.shared.sink)(Outcome::Finished {
