@@ -89,18 +89,9 @@ impl ThreadSet {
 
     /// The threads, lowest first.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        let words = std::iter::once(self.low).chain(self.high.iter().copied());
-        words.enumerate().flat_map(|(index, mut word)| {
-            std::iter::from_fn(move || {
-                if word == 0 {
-                    return None;
-                }
-                let bit = word.trailing_zeros() as usize;
-                word &= word - 1;
-                Some(index * 64 + bit)
-            })
-        })
+    #[must_use]
+    pub fn iter(&self) -> Threads<'_> {
+        Threads { word: self.low, base: 0, high: &self.high }
     }
 
     /// The lowest thread.
@@ -110,11 +101,58 @@ impl ThreadSet {
         if self.low != 0 { Some(self.low.trailing_zeros() as usize) } else { self.iter().next() }
     }
 
+    /// The lowest thread above this one.
+    #[must_use]
+    #[inline]
+    pub fn next_after(&self, thread: usize) -> Option<usize> {
+        if self.high.is_empty() {
+            let above = if thread >= 63 { 0 } else { self.low & (u64::MAX << (thread + 1)) };
+            return (above != 0).then(|| above.trailing_zeros() as usize);
+        }
+        self.iter().find(|&t| t > thread)
+    }
+
     /// The first word of the set, a cheap digest of it.
     #[must_use]
     #[inline]
     pub fn digest(&self) -> u64 {
+        if self.high.is_empty() {
+            return self.low;
+        }
         self.high.iter().fold(self.low, |digest, word| digest.rotate_left(7) ^ word)
+    }
+}
+
+impl<'a> IntoIterator for &'a ThreadSet {
+    type Item = usize;
+    type IntoIter = Threads<'a>;
+    fn into_iter(self) -> Threads<'a> {
+        self.iter()
+    }
+}
+
+/// The threads of a set, lowest first.
+#[derive(Clone, Debug)]
+pub struct Threads<'a> {
+    word: u64,
+    base: usize,
+    high: &'a [u64],
+}
+
+impl Iterator for Threads<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.word == 0 {
+            let (&first, rest) = self.high.split_first()?;
+            self.word = first;
+            self.high = rest;
+            self.base += 64;
+        }
+        let bit = self.word.trailing_zeros() as usize;
+        self.word &= self.word - 1;
+        Some(self.base + bit)
     }
 }
 
@@ -194,7 +232,7 @@ impl SchedulingPoint<'_> {
         if let Some(previous) = self.previous {
             let previous = previous.index();
             if self.yielded {
-                if let Some(next) = self.enabled.iter().find(|&t| t > previous) {
+                if let Some(next) = self.enabled.next_after(previous) {
                     return ThreadId::new(next);
                 }
             } else if self.enabled.contains(previous) {

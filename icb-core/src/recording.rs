@@ -27,17 +27,27 @@ pub struct Tape {
     capacity: usize,
 }
 
+/// The memory, as 32-bit words: the header's eight, then the records.
 enum Memory {
-    Own(Box<[u8]>),
+    Own(Box<[u32]>),
     Shared(memmap2::MmapMut),
 }
 
+/// Words before the first record.
+const HEADER_WORDS: usize = HEADER / 4;
+/// The word that holds the low half of the length. The high half stays 0.
+const LENGTH_WORD: usize = 6;
+
 impl Memory {
     #[inline]
-    fn bytes(&mut self) -> &mut [u8] {
+    fn words(&mut self) -> &mut [u32] {
         match self {
-            Memory::Own(bytes) => bytes,
-            Memory::Shared(map) => map,
+            Memory::Own(words) => words,
+            Memory::Shared(map) => {
+                let count = map.len() / 4;
+                // SAFETY: a mapping begins at a page, so it is aligned for words, and `count` of them lie in it.
+                unsafe { std::slice::from_raw_parts_mut(map.as_mut_ptr().cast(), count) }
+            }
         }
     }
 }
@@ -58,8 +68,8 @@ impl Tape {
     /// A tape in ordinary memory.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        let bytes = vec![0; Self::byte_count(capacity)].into_boxed_slice();
-        Self::begin(Memory::Own(bytes), capacity)
+        let words = vec![0; HEADER_WORDS + capacity].into_boxed_slice();
+        Self::begin(Memory::Own(words), capacity)
     }
 
     /// A tape in mapped memory of at least [`byte_count`](Self::byte_count) bytes.
@@ -70,37 +80,31 @@ impl Tape {
     }
 
     fn begin(mut memory: Memory, capacity: usize) -> Self {
-        memory.bytes()[..8].copy_from_slice(&MAGIC);
+        let [a, b, c, d, e, f, g, h] = MAGIC;
+        let magic = [[a, b, c, d], [e, f, g, h]].map(u32::from_ne_bytes);
+        memory.words()[..2].copy_from_slice(&magic);
         Tape { memory, length: 0, capacity }
     }
 
     /// Says what is being run; shown if the process dies.
     pub fn label(&mut self, model: u32, bound: u32, execution: u64) {
-        let bytes = self.memory.bytes();
-        bytes[8..12].copy_from_slice(&model.to_le_bytes());
-        bytes[12..16].copy_from_slice(&bound.to_le_bytes());
-        bytes[16..24].copy_from_slice(&execution.to_le_bytes());
+        let label = [model, bound, execution as u32, (execution >> 32) as u32];
+        self.memory.words()[2..6].copy_from_slice(&label.map(u32::to_le));
     }
 
     /// A new execution begins.
     pub fn clear(&mut self) {
         self.length = 0;
-        self.write_length();
-    }
-
-    #[inline]
-    fn write_length(&mut self) {
-        let length = self.length as u64;
-        self.memory.bytes()[24..32].copy_from_slice(&length.to_le_bytes());
+        self.memory.words()[LENGTH_WORD] = 0;
     }
 
     #[inline]
     fn push(&mut self, record: u32) {
         if self.length < self.capacity {
-            let at = HEADER + 4 * self.length;
-            self.memory.bytes()[at..at + 4].copy_from_slice(&record.to_le_bytes());
+            let words = self.memory.words();
+            words[HEADER_WORDS + self.length] = record.to_le();
             self.length += 1;
-            self.write_length();
+            words[LENGTH_WORD] = (self.length as u32).to_le();
         }
     }
 
@@ -125,9 +129,9 @@ impl Tape {
     /// The choices so far.
     #[must_use]
     pub fn schedule(&mut self) -> Schedule {
-        let end = HEADER + 4 * self.length;
-        let records = self.memory.bytes()[HEADER..end].chunks_exact(4);
-        Schedule::new(records.map(|b| decode(u32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect())
+        let end = HEADER_WORDS + self.length;
+        let records = &self.memory.words()[HEADER_WORDS..end];
+        Schedule::new(records.iter().map(|record| decode(u32::from_le(*record))).collect())
     }
 }
 

@@ -28,6 +28,12 @@ pub(crate) fn unwinding() -> bool {
     ::std::thread::panicking() && panicking().unwrap_or(true)
 }
 
+/// Whether the calling thread is being unwound because its execution is given up.
+#[inline]
+pub(crate) fn given_up() -> bool {
+    ::std::thread::panicking() && panicking() == Some(false)
+}
+
 /// The calling thread needs what nobody will make any more, because its execution is being given up while others
 /// are half-way: it goes no further. Its stack stays as it is, so that what others have borrowed from it stays too.
 #[cold]

@@ -54,6 +54,12 @@ pub mod thread;
 #[cfg(icb)]
 pub mod time;
 
+/// What an execution frees is used again only after its end. Programs that need a global allocator of their own turn
+/// the feature `allocator` off and wrap or do without [`icb_core::runtime::Allocator`].
+#[cfg(all(icb, feature = "allocator"))]
+#[global_allocator]
+static ALLOCATOR: icb_core::runtime::Allocator = icb_core::runtime::Allocator;
+
 /// What the macros of this crate expand to; not part of the public interface.
 #[doc(hidden)]
 pub mod __private {

@@ -4,7 +4,8 @@
 
 pub use icb_core::program::Granularity;
 pub use icb_core::trace::{
-    BoundReport, Failure, FailureKind, Report, Schedule, SourceLocation, Step, Stopped, Switch, ThreadId, Trace,
+    BoundReport, Failure, FailureKind, Report, Schedule, SourceLocation, Step, Stopped, Switch, ThreadId,
+    Trace,
 };
 pub use icb_core::worker::{OnRace, ReductionKind as Reduction, StrategyKind as Strategy};
 

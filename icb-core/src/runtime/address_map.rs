@@ -3,6 +3,28 @@
 //! Open addressing with linear probing. An entry belongs to the execution whose epoch it carries; entries of earlier
 //! executions count as free, so beginning an execution costs nothing.
 
+/// What stands at an address. Atomics, cells and counts can share one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Atomic = 0,
+    Cell = 1,
+    Count = 2,
+    /// The start of a freed block.
+    Block = 3,
+}
+
+/// The key of an object of this kind.
+#[inline]
+pub(crate) const fn key(address: usize, kind: Kind) -> usize {
+    (address << 2) | kind as usize
+}
+
+/// The value of an object whose memory has been freed.
+pub(crate) const GONE: u32 = u32::MAX;
+
+/// Blocks larger than this are looked for by entry instead of by address, in bytes.
+const LARGE: usize = 256;
+
 #[derive(Clone, Copy, Default)]
 struct Entry {
     key: usize,
@@ -16,6 +38,8 @@ pub(crate) struct AddressMap {
     shift: u32,
     used: usize,
     epoch: u32,
+    /// Every object's address is a multiple of this power of two.
+    stride: usize,
 }
 
 impl std::fmt::Debug for AddressMap {
@@ -25,16 +49,18 @@ impl std::fmt::Debug for AddressMap {
 }
 
 const FIRST_BITS: u32 = 8;
+const MAX_STRIDE: usize = 16;
 
 impl AddressMap {
     pub(crate) fn new() -> Self {
-        AddressMap { entries: vec![Entry::default(); 1 << FIRST_BITS], shift: usize::BITS - FIRST_BITS, used: 0, epoch: 0 }
+        AddressMap { entries: vec![Entry::default(); 1 << FIRST_BITS], shift: usize::BITS - FIRST_BITS, used: 0, epoch: 0, stride: MAX_STRIDE }
     }
 
     /// A new execution begins: nothing is known. Epochs are never zero and never come back.
     pub(crate) fn begin(&mut self, epoch: u32) {
         self.epoch = epoch;
         self.used = 0;
+        self.stride = MAX_STRIDE;
     }
 
     #[inline]
@@ -53,7 +79,7 @@ impl AddressMap {
                 return None;
             }
             if entry.key == key {
-                return (entry.value != u32::MAX).then_some(entry.value);
+                return Some(entry.value);
             }
             index += 1;
         }
@@ -62,6 +88,7 @@ impl AddressMap {
     /// Enters an object.
     #[cold]
     pub(crate) fn insert(&mut self, key: usize, value: u32) {
+        self.stride = self.stride.min(1 << (key >> 2).trailing_zeros().min(8));
         if (self.used + 1) * 2 > self.entries.len() {
             self.grow();
         }
@@ -82,11 +109,29 @@ impl AddressMap {
         }
     }
 
-    /// Forgets the object at this key: the next one there is another.
-    pub(crate) fn remove(&mut self, key: usize) {
-        if self.get(key).is_some() {
-            self.insert(key, u32::MAX);
+    /// The memory of a block is freed: whatever object is in it is gone. `false`: the block was freed before.
+    pub(crate) fn forget_block(&mut self, start: usize, size: usize) -> bool {
+        if self.get(key(start, Kind::Block)).is_some() {
+            return false;
         }
+        self.insert(key(start, Kind::Block), 0);
+        if size > LARGE {
+            let epoch = self.epoch;
+            let inside = |entry: &&mut Entry| {
+                let address = entry.key >> 2;
+                entry.epoch == epoch && entry.key & 3 != Kind::Block as usize && (start..start + size).contains(&address)
+            };
+            self.entries.iter_mut().filter(inside).for_each(|entry| entry.value = GONE);
+            return true;
+        }
+        for address in (start..start + size).step_by(self.stride) {
+            for kind in [Kind::Atomic, Kind::Cell, Kind::Count] {
+                if self.get(key(address, kind)).is_some() {
+                    self.insert(key(address, kind), GONE);
+                }
+            }
+        }
+        true
     }
 
     fn grow(&mut self) {
@@ -117,10 +162,22 @@ mod tests {
             for key in 0..1000 {
                 assert_eq!(map.get(key * 8), Some(key as u32));
             }
-            map.remove(80);
-            assert_eq!(map.get(80), None);
-            map.insert(80, 7);
-            assert_eq!(map.get(80), Some(7));
+        }
+    }
+
+    #[test]
+    fn a_freed_block_takes_its_objects_along() {
+        for size in [64, 4096] {
+            let mut map = AddressMap::new();
+            map.begin(1);
+            map.insert(key(1000, Kind::Atomic), 1);
+            map.insert(key(1008, Kind::Cell), 2);
+            map.insert(key(1000 + size, Kind::Atomic), 3);
+            assert!(map.forget_block(1000, size));
+            assert_eq!(map.get(key(1000, Kind::Atomic)), Some(GONE));
+            assert_eq!(map.get(key(1008, Kind::Cell)), Some(GONE));
+            assert_eq!(map.get(key(1000 + size, Kind::Atomic)), Some(3));
+            assert!(!map.forget_block(1000, size), "freed twice");
         }
     }
 }

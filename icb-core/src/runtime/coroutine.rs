@@ -8,22 +8,36 @@ use std::cell::{Cell, UnsafeCell};
 use std::panic::AssertUnwindSafe;
 
 /// What a coroutine does between two visits to the pool.
-pub(crate) type Job = Box<dyn FnOnce()>;
+pub(crate) trait Job: 'static {
+    /// Does it, on the coroutine's stack. It must not unwind.
+    fn run(self);
+}
+
+impl Job for Box<dyn FnOnce()> {
+    fn run(self) {
+        self();
+    }
+}
 
 type Suspender = Scope<'static, 'static, (), ()>;
 
 /// Shared by a coroutine's body and its owner.
-struct Slot {
-    job: UnsafeCell<Option<Job>>,
+struct Slot<J> {
+    job: UnsafeCell<Option<J>>,
+    control: Control,
+}
+
+/// The part of a slot that does not depend on the job.
+struct Control {
     /// The body's scope while the body runs; leads back to whoever resumed it.
     suspender: Cell<*mut Suspender>,
     quit: Cell<bool>,
 }
 
 /// A stack with a body that runs jobs.
-pub(crate) struct Coroutine {
+pub(crate) struct Coroutine<J> {
     generator: Generator<'static, (), ()>,
-    slot: Box<Slot>,
+    slot: Box<Slot<J>>,
 }
 
 /// Why a coroutine came back to its owner.
@@ -35,15 +49,17 @@ pub(crate) enum Return {
     Overflow,
 }
 
-struct SendPointer(*const Slot);
+struct SendPointer<J>(*const Slot<J>);
 // SAFETY: the pointer is used only by the coroutine's body, which runs on the thread that owns the coroutine;
 // `Coroutine` itself never leaves that thread (it lives in a `Pool` that is neither `Send` nor shared).
-unsafe impl Send for SendPointer {}
+unsafe impl<J> Send for SendPointer<J> {}
 
-impl Coroutine {
+impl<J: Job> Coroutine<J> {
     fn new(stack_size: usize) -> Self {
-        let slot =
-            Box::new(Slot { job: UnsafeCell::new(None), suspender: Cell::new(std::ptr::null_mut()), quit: Cell::new(false) });
+        let slot: Box<Slot<J>> = Box::new(Slot {
+            job: UnsafeCell::new(None),
+            control: Control { suspender: Cell::new(std::ptr::null_mut()), quit: Cell::new(false) },
+        });
         let pointer = SendPointer(&raw const *slot);
         let words = stack_size.div_ceil(size_of::<usize>());
         // An odd number of words would make the crate fill the stack to measure its use.
@@ -52,20 +68,20 @@ impl Coroutine {
             let pointer = pointer;
             // SAFETY: the slot is boxed and outlives the generator: `Coroutine` drops or leaks both together.
             let slot = unsafe { &*pointer.0 };
-            slot.suspender.set((&raw mut scope).cast());
-            while !slot.quit.get() {
+            slot.control.suspender.set((&raw mut scope).cast());
+            while !slot.control.quit.get() {
                 // SAFETY: the owner writes the job only while this body is suspended.
                 if let Some(job) = unsafe { (*slot.job.get()).take() } {
-                    job();
+                    job.run();
                 }
-                slot.suspend();
+                slot.control.suspend();
             }
         });
         Coroutine { generator, slot }
     }
 
     /// Gives it a job; it begins with the next [`resume`](Self::resume).
-    pub(crate) fn assign(&mut self, job: Job) {
+    pub(crate) fn assign(&mut self, job: J) {
         // SAFETY: the body is suspended (it runs only inside `resume`, which borrows `self`).
         unsafe { *self.slot.job.get() = Some(job) };
     }
@@ -85,7 +101,7 @@ impl Coroutine {
 
     /// A way to suspend it from inside.
     pub(crate) fn suspension(&self) -> Suspension {
-        Suspension(&raw const *self.slot)
+        Suspension(&raw const self.slot.control)
     }
 
     /// Gives the stack up for ever, with whatever stands on it, without running its destructors.
@@ -94,7 +110,7 @@ impl Coroutine {
     }
 }
 
-impl Slot {
+impl Control {
     #[inline]
     fn suspend(&self) {
         let suspender = self.suspender.get();
@@ -106,7 +122,7 @@ impl Slot {
 
 /// Suspends the coroutine it belongs to. To be used on that coroutine's own stack only.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Suspension(*const Slot);
+pub(crate) struct Suspension(*const Control);
 
 impl Suspension {
     /// Belongs to no coroutine.
@@ -121,26 +137,25 @@ impl Suspension {
 }
 
 /// Coroutines that wait for a job.
-#[derive(Default)]
-pub(crate) struct Pool {
-    idle: Vec<Coroutine>,
+pub(crate) struct Pool<J: Job> {
+    idle: Vec<Coroutine<J>>,
     stack_size: usize,
 }
 
-impl std::fmt::Debug for Pool {
+impl<J: Job> std::fmt::Debug for Pool<J> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pool").field("idle", &self.idle.len()).finish()
     }
 }
 
-impl Pool {
+impl<J: Job> Pool<J> {
     /// A pool of stacks of this size in bytes.
     pub(crate) fn new(stack_size: usize) -> Self {
         Pool { idle: Vec::new(), stack_size }
     }
 
     /// A coroutine with the given job.
-    pub(crate) fn take(&mut self, job: Job, stack_size: Option<usize>) -> Coroutine {
+    pub(crate) fn take(&mut self, job: J, stack_size: Option<usize>) -> Coroutine<J> {
         let mut coroutine = match stack_size {
             Some(size) if size > self.stack_size => Coroutine::new(size),
             _ => self.idle.pop().unwrap_or_else(|| Coroutine::new(self.stack_size)),
@@ -150,15 +165,15 @@ impl Pool {
     }
 
     /// Takes back a coroutine whose job is done.
-    pub(crate) fn put(&mut self, coroutine: Coroutine) {
+    pub(crate) fn put(&mut self, coroutine: Coroutine<J>) {
         self.idle.push(coroutine);
     }
 }
 
-impl Drop for Pool {
+impl<J: Job> Drop for Pool<J> {
     fn drop(&mut self) {
         for mut coroutine in self.idle.drain(..) {
-            coroutine.slot.quit.set(true);
+            coroutine.slot.control.quit.set(true);
             coroutine.resume();
         }
     }
@@ -171,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_stack_runs_one_job_after_another() {
-        let mut pool = Pool::new(64 * 1024);
+        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024);
         let log = Rc::new(std::cell::RefCell::new(vec![]));
         for round in 0..3 {
             let mut coroutine = pool.take(Box::new(|| {}), None);
@@ -197,7 +212,7 @@ mod tests {
         fn deep(n: u64) -> u64 {
             std::hint::black_box([n; 64])[3] + deep(std::hint::black_box(n + 1))
         }
-        let mut pool = Pool::new(64 * 1024);
+        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024);
         let mut coroutine = pool.take(
             Box::new(|| {
                 std::hint::black_box(deep(0));

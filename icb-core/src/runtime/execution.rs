@@ -57,7 +57,7 @@ const MAX_IDLE_WAKES: u32 = 200;
 pub(super) struct GiveUp;
 
 /// One execution, and everything that is kept warm between executions.
-pub struct Execution {
+pub(super) struct Execution {
     pub(super) settings: Settings,
     pub(super) promoted: HashSet<usize>,
     pub(super) epoch: u32,
@@ -81,9 +81,11 @@ pub struct Execution {
     step_branches: Vec<u32>,
     pub(super) accesses: Vec<Access>,
     chooser: Option<*mut dyn Chooser>,
+    /// The chooser is asked even where there is nothing to choose.
+    every_point: bool,
     pub(super) observer: Option<*mut dyn Observer>,
     pub(super) tape: Tape,
-    pub(super) pool: Pool,
+    pub(super) pool: Pool<super::ThreadJob>,
     pub(super) end: Option<End>,
     pub(super) promotion: bool,
     pub(super) giving_up: bool,
@@ -94,6 +96,8 @@ pub struct Execution {
     pub(super) panic_count: u32,
     pub(super) at_end: Vec<Box<dyn FnOnce()>>,
     pub(super) static_atomics: Vec<(*mut u8, usize, [u8; 16])>,
+    /// Boxed: the allocator holds a pointer to it.
+    pub(super) quarantine: Box<super::allocator::Quarantine>,
     /// Last step and place, for the watchdog.
     pub(super) heartbeat: std::sync::Arc<super::Heartbeat>,
 }
@@ -139,6 +143,7 @@ impl Execution {
             step_branches: Vec::new(),
             accesses: Vec::new(),
             chooser: None,
+            every_point: false,
             observer: None,
             tape,
             end: None,
@@ -151,6 +156,7 @@ impl Execution {
             panic_count: 0,
             at_end: Vec::new(),
             static_atomics: Vec::new(),
+            quarantine: Box::new(super::allocator::Quarantine::new()),
             heartbeat: std::sync::Arc::default(),
         }
     }
@@ -170,6 +176,7 @@ impl Execution {
         self.step_count = 0;
         self.step_branches.clear();
         self.chooser = Some(chooser);
+        self.every_point = self.chooser_mut().wants_every_point();
         self.observer = observer;
         self.tape.clear();
         self.end = None;
@@ -205,12 +212,10 @@ impl Execution {
     #[inline]
     pub(super) fn decide(&mut self) -> Next {
         let me = self.current;
-        if self.enabled.is_only(me) && self.early.is_empty() && self.step_count < self.settings.max_steps {
-            let every = self.chooser_mut().wants_every_point();
-            if !every {
-                self.take(me, false, false);
-                return Next::Stay;
-            }
+        let alone = self.enabled.is_only(me) && self.early.is_empty();
+        if alone && !self.every_point && self.step_count < self.settings.max_steps {
+            self.take(me, false, false);
+            return Next::Stay;
         }
         self.decide_among()
     }
@@ -242,7 +247,7 @@ impl Execution {
             }
             free = true;
         }
-        if !free && self.early.is_empty() && !self.chooser_mut().wants_every_point() {
+        if !free && self.early.is_empty() && !self.every_point {
             let only = self.enabled.first().filter(|&t| self.enabled.is_only(t));
             if let Some(next) = only {
                 self.take(next, false, false);
@@ -426,7 +431,7 @@ impl Execution {
             if pending.object == object || pending.other == object || self.threads[thread].awaiting {
                 self.reconsider_thread(thread);
             }
-            next = self.waiting.iter().find(|&t| t > thread);
+            next = self.waiting.next_after(thread);
         }
     }
 
@@ -563,6 +568,28 @@ impl Execution {
             unsafe { (*observer).object(info) };
         }
         id
+    }
+
+    /// Takes note of what has been freed since the last operation: objects in it are gone.
+    #[inline]
+    pub(super) fn note_freed(&mut self) {
+        if self.quarantine.has_news() {
+            self.note_new_blocks();
+        }
+    }
+
+    #[cold]
+    fn note_new_blocks(&mut self) {
+        while self.quarantine.has_news() {
+            let index = self.quarantine.noted;
+            self.quarantine.noted += 1;
+            let block = self.quarantine.get(index);
+            if !self.map.forget_block(block.start, block.size) {
+                self.quarantine.forget(index);
+                let message = format!("a block of {} bytes is freed a second time", block.size);
+                self.fail(Failure::new(FailureKind::DoubleFree, message));
+            }
+        }
     }
 
     // ---- ending ------------------------------------------------------------------------------------------------

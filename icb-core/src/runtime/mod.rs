@@ -1,6 +1,7 @@
 //! Runs a closure as a program of coroutines: one execution at a time, under a chooser.
 
 mod address_map;
+mod allocator;
 mod backtrace;
 mod coroutine;
 mod execution;
@@ -10,6 +11,7 @@ mod objects;
 mod panics;
 mod threads;
 
+pub use allocator::{Allocator, allocation_count};
 pub use execution::Settings;
 pub use object::{
     AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic, cell,
@@ -20,6 +22,7 @@ pub use object::{
 use crate::program::{Chooser, End, Observer, Outcome, Program};
 use crate::recording::Tape;
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, SourceLocation, ThreadId};
+use allocator::Quarantine;
 use coroutine::{Job, Return};
 use execution::{Execution, GiveUp};
 use std::cell::UnsafeCell;
@@ -89,22 +92,22 @@ impl Heartbeat {
 static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
 
 /// A closure, run as thread 0 of each execution.
-pub struct CoroutineProgram<F> {
-    main: Arc<F>,
+pub struct CoroutineProgram {
+    main: Arc<dyn Fn() + Send + Sync>,
     running: Box<Running>,
     model: u32,
 }
 
-impl<F> std::fmt::Debug for CoroutineProgram<F> {
+impl std::fmt::Debug for CoroutineProgram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CoroutineProgram").finish_non_exhaustive()
     }
 }
 
-impl<F: Fn() + Send + Sync + 'static> CoroutineProgram<F> {
+impl CoroutineProgram {
     /// A program that runs `main`.
     #[must_use]
-    pub fn new(main: Arc<F>, settings: Settings, tape: Tape) -> Self {
+    pub fn new(main: Arc<dyn Fn() + Send + Sync>, settings: Settings, tape: Tape) -> Self {
         panics::install();
         CoroutineProgram { main, running: Box::new(Running(UnsafeCell::new(Execution::new(settings, tape)))), model: 0 }
     }
@@ -146,8 +149,7 @@ impl<F: Fn() + Send + Sync + 'static> CoroutineProgram<F> {
             e.begin(epoch, chooser, observer);
             let executions = &e.heartbeat.executions;
             executions.store(executions.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            let job = main_job(move || main());
-            e.create_thread(None, None, None, job);
+            e.create_thread(None, None, None, ThreadJob::Main(main));
             e.current = 0;
         });
         // The first decision has one outcome; it is taken here because no thread runs yet.
@@ -236,16 +238,22 @@ impl<F: Fn() + Send + Sync + 'static> CoroutineProgram<F> {
     }
 }
 
-impl<F: Fn() + Send + Sync + 'static> Program for CoroutineProgram<F> {
+impl Program for CoroutineProgram {
     /// # Panics
     /// If it is called inside another execution.
     fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
         assert!(!active(), "a model cannot be run inside a model");
-        RUNNING.set(&self.running, || {
-            self.start(chooser, observer);
-            self.drive();
-            self.running.with(panics::report_unhandled);
-            self.clean_up();
+        let quarantine = self.running.with(|e| &raw mut *e.quarantine);
+        Quarantine::during(quarantine, || {
+            RUNNING.set(&self.running, || {
+                self.start(chooser, observer);
+                self.drive();
+                self.running.with(|e| {
+                    panics::report_unhandled(e);
+                    e.note_freed();
+                });
+                self.clean_up();
+            });
         });
         self.finish()
     }
@@ -255,26 +263,28 @@ impl<F: Fn() + Send + Sync + 'static> Program for CoroutineProgram<F> {
     }
 }
 
-/// What thread 0 does.
-fn main_job(main: impl FnOnce() + 'static) -> Job {
-    Box::new(move || {
-        let Some(running) = running() else { return };
-        begin(running);
-        let result = catch_unwind(AssertUnwindSafe(main));
-        drop_locals(running);
-        end(running, result.is_err());
-    })
+/// What a thread of the program does.
+enum ThreadJob {
+    /// Thread 0: the test closure.
+    Main(Arc<dyn Fn() + Send + Sync>),
+    /// A spawned thread.
+    Spawned(ThreadMain),
 }
 
-/// What a spawned thread does.
-fn thread_job(_running: &Running, main: ThreadMain) -> Job {
-    Box::new(move || {
+impl Job for ThreadJob {
+    fn run(self) {
         let Some(running) = running() else { return };
         begin(running);
-        let result = catch_unwind(AssertUnwindSafe(main));
+        let result = catch_unwind(AssertUnwindSafe(move || match self {
+            ThreadJob::Main(main) => {
+                main();
+                ThreadEnd::Returned
+            }
+            ThreadJob::Spawned(main) => main(),
+        }));
         drop_locals(running);
         end(running, !matches!(result, Ok(ThreadEnd::Returned)));
-    })
+    }
 }
 
 fn begin(running: &Running) {

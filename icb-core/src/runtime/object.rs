@@ -5,11 +5,12 @@
 //! does. The unsafe code that leads to the running execution stands here and in `mod.rs`; its one invariant:
 //! an execution is touched only by the OS thread that runs it, and no reference to it lives across a switch.
 
+use super::address_map::{GONE, Kind, key};
 use super::execution::{Execution, Next};
 use super::threads::{Life, Local, Readiness};
 use super::{GiveUp, Running, running};
 use crate::program::Granularity;
-use crate::trace::{Action, ObjectClass, ObjectId, Operation, ThreadId};
+use crate::trace::{Action, Failure, FailureKind, ObjectClass, ObjectId, Operation, ThreadId};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -284,7 +285,11 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     if size == 0 || running.with(|e| e.giving_up) {
         return true;
     }
-    let operation = running.with(|e| Operation::new(action, e.cell_object(address, type_name, location)));
+    let operation = running.with(|e| Operation::new(action, e.object_at(Kind::Cell, address, type_name, location)));
+    if running.with(|e| e.end.is_some()) {
+        halt(running);
+        return true;
+    }
     let point = running.with(|e| e.is_point(location));
     if point {
         enter(running, operation, location);
@@ -348,15 +353,13 @@ pub fn spawn(name: Option<String>, stack_size: Option<usize>, main: ThreadMain) 
         // The execution is being given up: the thread never begins.
         return Some(running.with(|e| ThreadId::new(e.current)));
     }
-    let child = running.with(|e| ThreadId::new(e.thread_count));
     // The thread does not exist yet: its object is known only when the spawn takes effect.
     enter(running, Operation::new(Action::Spawn, ObjectId::NONE), location);
     if running.with(|e| e.thread_count) > crate::recording::MAX_THREADS {
         panic!("one execution has more than {} threads", crate::recording::MAX_THREADS);
     }
     let child = running.with(|e| {
-        let _ = child;
-        let child = e.create_thread(name, stack_size, Some(location), super::thread_job(running, main));
+        let child = e.create_thread(name, stack_size, Some(location), super::ThreadJob::Spawned(main));
         e.finish_spawn(child);
         child
     });
@@ -410,8 +413,9 @@ pub fn panicking() -> Option<bool> {
 pub fn park(timeout: Option<Duration>) -> bool {
     let Some(running) = running() else { return false };
     let operation = running.with(|e| {
-        e.threads[e.current].timeout = timeout.unwrap_or_default();
-        Operation::new(Action::Park { timed: timeout.is_some() }, e.threads[e.current].token_object())
+        let me = e.current;
+        e.threads[me].timeout = timeout.unwrap_or_default();
+        Operation::new(Action::Park { timed: timeout.is_some() }, e.token(me))
     });
     perform(running, operation, Location::caller(), false);
     true
@@ -421,7 +425,7 @@ pub fn park(timeout: Option<Duration>) -> bool {
 #[track_caller]
 pub fn unpark(thread: ThreadId) {
     let Some(running) = running() else { return };
-    let object = running.with(|e| e.threads[thread.index()].token_object());
+    let object = running.with(|e| e.token(thread.index()));
     perform(running, Operation::new(Action::Unpark, object), Location::caller(), false);
 }
 
@@ -511,7 +515,7 @@ pub fn local_destroyed(key: *const ()) -> bool {
 pub fn count(address: *const (), type_name: &'static str, action: Action) -> bool {
     let Some(running) = running() else { return false };
     let location = Location::caller();
-    let object = running.with(|e| e.count_object(address, type_name, location));
+    let object = running.with(|e| e.object_at(Kind::Count, address, type_name, location));
     perform(running, Operation::new(action, object), location, false);
     true
 }
@@ -520,40 +524,60 @@ pub fn count(address: *const (), type_name: &'static str, action: Action) -> boo
 pub fn count_last(address: *const ()) {
     if let Some(running) = running() {
         running.with(|e| {
-            if let Some(object) = e.map.get(count_key(address)) {
+            if let Some(object) = e.map.get(key(address.addr(), Kind::Count)).filter(|&object| object != GONE) {
                 e.count_last(ObjectId::new(object as usize));
             }
         });
     }
 }
 
-/// Atomics, cells and counts can share an address; the lowest bits of the key tell them apart.
-fn atomic_key(address: *const ()) -> usize {
-    address.addr() << 2
-}
-
-fn cell_key(address: *const ()) -> usize {
-    (address.addr() << 2) | 1
-}
-
-fn count_key(address: *const ()) -> usize {
-    (address.addr() << 2) | 2
-}
-
 impl Execution {
+    /// The object of this kind at an address; enters it if this is its first use.
     #[inline]
-    fn atomic_object(&mut self, target: AtomicRef, location: &'static Location<'static>) -> ObjectId {
-        match self.map.get(atomic_key(target.address)) {
-            Some(object) => ObjectId::new(object as usize),
-            None => self.enter_atomic(target, location),
+    fn object_at(
+        &mut self,
+        kind: Kind,
+        address: *const (),
+        type_name: &'static str,
+        location: &'static Location<'static>,
+    ) -> ObjectId {
+        self.note_freed();
+        match self.map.get(key(address.addr(), kind)) {
+            Some(object) if object != GONE => ObjectId::new(object as usize),
+            known => self.enter_at(kind, address, type_name, location, known.is_some()),
         }
     }
 
     #[cold]
-    fn enter_atomic(&mut self, target: AtomicRef, location: &'static Location<'static>) -> ObjectId {
-        let object = self.register(ObjectClass::Atomic, target.type_name, target.address, Some(location));
-        self.map.insert(atomic_key(target.address), object.index() as u32);
-        if is_static(target.address) {
+    fn enter_at(
+        &mut self,
+        kind: Kind,
+        address: *const (),
+        type_name: &'static str,
+        location: &'static Location<'static>,
+        gone: bool,
+    ) -> ObjectId {
+        let class = match kind {
+            Kind::Atomic => ObjectClass::Atomic,
+            Kind::Cell => ObjectClass::Cell,
+            Kind::Count | Kind::Block => ObjectClass::Count,
+        };
+        let object = self.register(class, type_name, address, Some(location));
+        if gone {
+            self.threads[self.current].location = Some(location);
+            let message = format!("{type_name} {object} is used after its memory has been freed");
+            self.fail(Failure::new(FailureKind::UseAfterFree, message));
+        } else {
+            self.map.insert(key(address.addr(), kind), object.index() as u32);
+        }
+        object
+    }
+
+    #[inline]
+    fn atomic_object(&mut self, target: AtomicRef, location: &'static Location<'static>) -> ObjectId {
+        let before = self.object_count;
+        let object = self.object_at(Kind::Atomic, target.address, target.type_name, location);
+        if self.object_count != before && is_static(target.address) {
             self.keep_static_atomic(target);
         }
         object
@@ -570,36 +594,9 @@ impl Execution {
         self.static_atomics.push((address, size, bytes));
     }
 
-    fn cell_object(
-        &mut self,
-        address: *const (),
-        type_name: &'static str,
-        location: &'static Location<'static>,
-    ) -> ObjectId {
-        if let Some(object) = self.map.get(cell_key(address)) {
-            return ObjectId::new(object as usize);
-        }
-        let object = self.register(ObjectClass::Cell, type_name, address, Some(location));
-        self.map.insert(cell_key(address), object.index() as u32);
-        object
-    }
-
     fn known_cell(&self, address: *const ()) -> Option<ObjectId> {
-        self.map.get(cell_key(address)).map(|object| ObjectId::new(object as usize))
-    }
-
-    fn count_object(
-        &mut self,
-        address: *const (),
-        type_name: &'static str,
-        location: &'static Location<'static>,
-    ) -> ObjectId {
-        if let Some(object) = self.map.get(count_key(address)) {
-            return ObjectId::new(object as usize);
-        }
-        let object = self.register(ObjectClass::Count, type_name, address, Some(location));
-        self.map.insert(count_key(address), object.index() as u32);
-        object
+        let object = self.map.get(key(address.addr(), Kind::Cell)).filter(|&object| object != GONE)?;
+        Some(ObjectId::new(object as usize))
     }
 
     /// Whether a data access at this place of the program is a scheduling point.
@@ -630,6 +627,10 @@ fn enter(running: &Running, operation: Operation, location: &'static Location<'s
             return (Next::Stay, None);
         }
         let me = e.current;
+        if e.end.is_some() {
+            // The operation's object is gone, or something was freed twice.
+            return (Next::Suspend, Some(e.threads[me].suspension));
+        }
         e.announce(operation, location);
         if let Action::Load(_) | Action::CompareExchange { .. } = operation.action {
             e.recognise_spinning();

@@ -1,5 +1,6 @@
 //! Threads of the running execution.
 
+use super::ThreadJob;
 use super::coroutine::{Coroutine, Suspension};
 use crate::memory::happens_before::ThreadClock;
 use crate::trace::{Frame, ObjectId, SourceLocation};
@@ -60,11 +61,13 @@ pub(crate) struct Local {
 /// One thread. Slots are used again by later executions.
 pub(crate) struct Thread {
     pub(crate) life: Life,
-    pub(crate) coroutine: Option<Coroutine>,
+    pub(crate) coroutine: Option<Coroutine<ThreadJob>>,
     pub(crate) suspension: Suspension,
     pub(crate) clock: ThreadClock,
-    /// The thread as an object; its park token is the next one.
+    /// The thread as an object.
     pub(crate) object: ObjectId,
+    /// Its park token as an object, once it is used.
+    pub(crate) token_object: ObjectId,
     pub(crate) parent: Option<usize>,
     pub(crate) spawn_index: u64,
     pub(crate) spawn_count: u64,
@@ -109,6 +112,7 @@ impl Default for Thread {
             suspension: Suspension::NONE,
             clock: ThreadClock::default(),
             object: ObjectId::NONE,
+            token_object: ObjectId::NONE,
             parent: None,
             spawn_index: 0,
             spawn_count: 0,
@@ -146,6 +150,7 @@ impl Thread {
     pub(crate) fn reset(&mut self, object: ObjectId, parent: Option<usize>, spawn_index: u64, name: Option<String>) {
         self.life = Life::Unborn;
         self.object = object;
+        self.token_object = ObjectId::NONE;
         self.parent = parent;
         self.spawn_index = spawn_index;
         self.spawn_count = 0;
@@ -162,11 +167,6 @@ impl Thread {
         self.previous_reads.clear();
         self.dirty = false;
         self.awaiting = false;
-    }
-
-    /// The object of the thread's park token.
-    pub(crate) fn token_object(&self) -> ObjectId {
-        ObjectId::new(self.object.index() + 1)
     }
 
     /// It has read something without changing anything.

@@ -219,9 +219,13 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
             (_, Err(message)) => panic!("icb: {message}"),
         };
         let model = NEXT_MODEL.fetch_add(1, Ordering::Relaxed);
-        Worker { settings: self.settings, channel, model }.run(Arc::new(f))
+        let f: Closure = Arc::new(f);
+        Worker { settings: self.settings, channel, model }.run(&f)
     }
 }
+
+/// What is explored.
+type Closure = Arc<dyn Fn() + Send + Sync>;
 
 struct Worker {
     settings: Settings,
@@ -230,7 +234,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn run<F: Fn() + Send + Sync + 'static>(mut self, f: Arc<F>) -> Report {
+    fn run(mut self, f: &Closure) -> Report {
         let replay = self.settings.replay.take();
         let elsewhere = replay.is_some() && self.channel.is_open() && self.model != self.settings.replay_model;
         self.channel.send(&Message::Started {
@@ -245,11 +249,11 @@ impl Worker {
             self.settings.max_executions = Some(1);
             self.settings.channel = None;
             self.channel = Channel::default();
-            return self.search(&f);
+            return self.search(f);
         }
         let report = match replay {
-            Some(schedule) => self.replay(&f, &schedule),
-            None => self.search(&f),
+            Some(schedule) => self.replay(f, &schedule),
+            None => self.search(f),
         };
         self.channel.send(&Message::Finished { model: self.model, report: Box::new(report.clone()) });
         report
@@ -266,7 +270,7 @@ impl Worker {
         }
     }
 
-    fn program<F: Fn() + Send + Sync + 'static>(&self, f: &Arc<F>) -> CoroutineProgram<F> {
+    fn program(&self, f: &Closure) -> CoroutineProgram {
         let mut program = CoroutineProgram::new(f.clone(), self.runtime_settings(), self.tape());
         program.set_model(self.model);
         program
@@ -283,7 +287,7 @@ impl Worker {
         Some(self.settings.directory.as_ref()?.join(format!("{name}-{}", self.model)))
     }
 
-    fn search<F: Fn() + Send + Sync + 'static>(&self, f: &Arc<F>) -> Report {
+    fn search(&self, f: &Closure) -> Report {
         let settings = &self.settings;
         let mut program = self.program(f);
         let _watchdog = Watchdog::start(program.heartbeat(), settings.watchdog, self.channel.clone(), self.model);
@@ -386,7 +390,7 @@ impl Worker {
         let _ = std::fs::write(&temporary, &bytes).and_then(|()| std::fs::rename(&temporary, &path));
     }
 
-    fn replay<F: Fn() + Send + Sync + 'static>(&self, f: &Arc<F>, schedule: &Schedule) -> Report {
+    fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {
         let mut program = self.program(f);
         let _watchdog = Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
         let failure = loop {

@@ -108,9 +108,11 @@ impl<T> JoinInner<'_, T> {
             }
         }
         match Arc::get_mut(&mut self.packet).and_then(|packet| packet.result.get_mut().take()) {
-            Some(result) => result,
-            // The execution is being given up: the thread has not ended, or was never started.
-            None => door::abandon("threads should not terminate unexpectedly"),
+            Some(Ok(value)) => Ok(value),
+            // A destructor would panic at the error, and abort the process.
+            Some(Err(payload)) if !door::given_up() => Err(payload),
+            // The execution is being given up: the thread has not ended, or not by itself, or was never started.
+            _ => door::abandon("threads should not terminate unexpectedly"),
         }
     }
 }

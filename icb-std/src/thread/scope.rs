@@ -57,26 +57,46 @@ impl ScopeData {
     /// Waits for every thread of the execution that was spawned here, also by one another.
     #[track_caller]
     fn join_spawned(&self) {
+        let mut borrowers = Borrowers { data: self, threads: Vec::new() };
         loop {
-            let spawned = self.take_spawned();
-            if spawned.is_empty() {
+            borrowers.threads = self.take_spawned();
+            if borrowers.threads.is_empty() {
                 return;
             }
-            for (thread, outcome) in spawned {
+            for (thread, outcome) in &borrowers.threads {
                 if outcome.joined() {
                     continue;
                 }
-                door::join(thread);
-                if !outcome.over() {
-                    // The execution is being given up and the thread still uses what it has borrowed.
-                    door::abandon("a scoped thread has not ended");
-                }
+                door::join(*thread);
                 if outcome.panicked() {
-                    door::panic_handled(thread);
+                    door::panic_handled(*thread);
                     self.a_thread_panicked.store(true, Ordering::Relaxed);
                 }
             }
+            borrowers.check();
         }
+    }
+}
+
+/// The threads that still use what the scope's caller owns. An execution that is given up unwinds its threads in
+/// some order; the caller must not be unwound past the scope before them.
+struct Borrowers<'a> {
+    data: &'a ScopeData,
+    threads: Vec<(door::ThreadId, Arc<Outcome>)>,
+}
+
+impl Borrowers<'_> {
+    fn check(&self) {
+        if self.threads.iter().any(|(_, outcome)| !outcome.over()) {
+            door::abandon("a scoped thread has not ended");
+        }
+    }
+}
+
+impl Drop for Borrowers<'_> {
+    fn drop(&mut self) {
+        self.threads.append(&mut self.data.take_spawned());
+        self.check();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Threads as objects: begin, end, join, park and unpark; and the pauses, which touch nothing.
 
 use super::Effect;
-use crate::runtime::coroutine::Job;
+use crate::runtime::ThreadJob;
 use crate::runtime::execution::Execution;
 use crate::runtime::threads::{Life, Readiness, Thread};
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
@@ -14,12 +14,11 @@ impl Execution {
         name: Option<String>,
         stack_size: Option<usize>,
         location: Option<&'static Location<'static>>,
-        job: Job,
+        job: ThreadJob,
     ) -> ThreadId {
         let index = self.thread_count;
         let parent = (index > 0).then_some(self.current);
         let object = self.register(ObjectClass::Thread, "Thread", std::ptr::null(), location);
-        self.register(ObjectClass::Thread, "park token", std::ptr::null(), location);
         if self.threads.len() == index {
             self.threads.push(Thread::default());
         }
@@ -130,6 +129,16 @@ impl Execution {
         ended
     }
 
+    /// The object of a thread's park token.
+    pub(in crate::runtime) fn token(&mut self, thread: usize) -> ObjectId {
+        if !self.threads[thread].token_object.is_some() {
+            let location = self.threads[self.current].location;
+            let object = self.register(ObjectClass::Thread, "park token", std::ptr::null(), location);
+            self.threads[thread].token_object = object;
+        }
+        self.threads[thread].token_object
+    }
+
     pub(super) fn park(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         let expired = self.threads[me].expired.take();
@@ -152,7 +161,7 @@ impl Execution {
         let me = self.current;
         let object = &mut self.objects[operation.object.index()];
         self.threads[me].clock.release_join(me, &mut object.clock);
-        let target = (0..self.thread_count).find(|&t| self.threads[t].token_object() == operation.object);
+        let target = (0..self.thread_count).find(|&t| self.threads[t].token_object == operation.object);
         if let Some(target) = target {
             self.threads[target].token = true;
         }

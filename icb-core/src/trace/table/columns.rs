@@ -1,8 +1,9 @@
 //! The interleaving: one column a thread, time downwards, every preemption marked in the gutter.
 
+use super::frames::is_machinery_file;
 use super::words::{Detail, Names};
 use super::{Line, Options, Style, cut, width_of};
-use crate::trace::{Failure, ObjectId, Step, Switch, ThreadId, Trace};
+use crate::trace::{DeadlockEntry, Failure, ObjectId, Step, Switch, ThreadId, Trace};
 use std::collections::{BTreeSet, HashMap};
 
 /// Room for the mark of a preemption, the number of the step and the first rule.
@@ -34,17 +35,21 @@ enum Row<'a> {
     },
     /// So many lines of a very long trace.
     Gap(usize),
+    /// A thread that cannot go on.
+    Waits(&'a DeadlockEntry),
 }
 
 /// Lays out the interleaving of a failure.
 pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Options) -> Vec<Line> {
     let trace = &failure.trace;
-    let rows = shorten(rows(trace, names, options.full), options.full);
+    let mut rows = shorten(rows(trace, names, options.full), options.full);
+    rows.extend(failure.waiting.iter().map(Row::Waits));
     let layout = Layout::new(trace, &rows, names, options.width);
     let mut lines = layout.heading(names);
     lines.extend(rows.iter().map(|row| layout.row(row, names)));
-    if let Some(thread) = failure.thread.or_else(|| trace.steps.last().map(|step| step.thread)) {
-        lines.push(layout.end(failure, thread));
+    if failure.waiting.is_empty() {
+        let thread = failure.thread.or_else(|| trace.steps.last().map(|step| step.thread));
+        lines.extend(thread.map(|thread| layout.end(failure, thread)));
     }
     lines
 }
@@ -225,6 +230,11 @@ impl Layout {
                 self.cell(&mut line, *thread, &format!("… {count} more steps"), Style::Dim);
                 line
             }
+            Row::Waits(entry) => {
+                let mut line = gutter(Some("✗"), None);
+                self.cell(&mut line, entry.thread, &waits(entry, names, self.detail), Style::Error);
+                line
+            }
             Row::Gap(count) => Line::of(format!("{:>GUTTER$}", "⋮     │ "), Style::Dim)
                 .and(format!("{count} lines not shown"), Style::Dim),
         }
@@ -261,6 +271,9 @@ impl Layout {
     /// `queue.rs:12`.
     fn location(&self, row: &Row<'_>) -> String {
         let Row::Step(Step { location: Some(location), .. }) = row else { return String::new() };
+        if is_machinery_file(&location.file) {
+            return String::new();
+        }
         let file = self.files.get(&location.file).map_or(location.file.as_str(), String::as_str);
         let text = format!("{file}:{}", location.line);
         let count = width_of(&text);
@@ -270,6 +283,10 @@ impl Layout {
         let kept: String = text.chars().skip(count - MAX_LOCATION + 1).collect();
         format!("…{kept}")
     }
+}
+
+fn waits(entry: &DeadlockEntry, names: &Names<'_>, detail: Detail) -> String {
+    format!("waits: {}", names.operation(entry.operation, detail))
 }
 
 fn gutter(mark: Option<&str>, step: Option<usize>) -> Line {
@@ -283,6 +300,7 @@ fn natural_width(thread: ThreadId, rows: &[Row<'_>], names: &Names<'_>, detail: 
     let texts = rows.iter().map(|row| match row {
         Row::Step(step) if step.thread == thread => width_of(&names.step(step, detail)),
         Row::Preempted { preempted: Some(preempted), .. } if *preempted == thread => 15,
+        Row::Waits(entry) if entry.thread == thread => width_of(&waits(entry, names, detail)),
         Row::Folded { thread: folded, .. } if *folded == thread => 17,
         _ => 0,
     });

@@ -18,6 +18,9 @@ const MACHINERY: [&str; 10] = [
     "panic_unwind",
 ];
 
+/// Packages whose source files say nothing about it either.
+const MACHINERY_PACKAGES: [&str; 4] = ["icb-core", "icb-std", "generator", "backtrace"];
+
 /// Frames shown of a backtrace, at most.
 const MAX_FRAMES: usize = 12;
 
@@ -41,7 +44,11 @@ impl<'a> Sources<'a> {
 
 /// The frames of the program under test, innermost first, and the source line of the innermost one.
 pub(super) fn backtrace(frames: &[Frame], sources: &Sources<'_>) -> Vec<Line> {
-    let mut shown: Vec<&Frame> = frames.iter().filter(|frame| !is_machinery(&frame.function)).collect();
+    let of_program = |frame: &&Frame| {
+        let of_tool = frame.location.as_ref().is_some_and(|location| is_machinery_file(&location.file));
+        !of_tool && !is_machinery(&frame.function)
+    };
+    let mut shown: Vec<&Frame> = frames.iter().filter(of_program).collect();
     if shown.is_empty() {
         shown = frames.iter().collect();
     }
@@ -72,6 +79,27 @@ fn excerpt(location: &SourceLocation, sources: &Sources<'_>) -> Option<Line> {
     let text = sources.line(location)?;
     let margin = format!("{:>12} │ ", location.line);
     Some(Line::of(margin, Style::Dim).and(text.trim_start(), Style::Source))
+}
+
+/// Whether a file belongs to std, to the tool or to what the tool is made of. Frames that were inlined are often
+/// known by their files only: line tables hold no paths of functions.
+pub(super) fn is_machinery_file(file: &str) -> bool {
+    let file = file.replace('\\', "/");
+    let package = |directory: &str| {
+        let versioned = |name: &str| {
+            directory
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix('-'))
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        matches!(directory, "icb-core" | "icb-std") || MACHINERY_PACKAGES.into_iter().any(versioned)
+    };
+    let mut components = file.split('/').peekable();
+    let mut in_package = false;
+    while let Some(component) = components.next() {
+        in_package |= package(component) && components.peek() == Some(&"src");
+    }
+    in_package || file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
 }
 
 /// Whether a function belongs to std, to the tool or to the start of the process.
@@ -120,6 +148,28 @@ mod tests {
             "app::main::{{closure}}",
         ] {
             assert!(!is_machinery(function), "{function}");
+        }
+    }
+
+    #[test]
+    fn files_of_the_machinery_are_recognised() {
+        for file in [
+            "/rustc/59807616e1fa/library/core/src/ptr/mod.rs",
+            "/home/x/.rustup/toolchains/stable/lib/rustlib/src/rust/library/std/src/panicking.rs",
+            "/home/x/.cargo/registry/src/index/backtrace-0.3.77/src/backtrace/mod.rs",
+            "/home/x/.cargo/registry/src/index/icb-std-0.1.0/src/sync/mutex.rs",
+            "icb-core/src/runtime/mod.rs",
+            "..\\icb-std\\src\\door.rs",
+        ] {
+            assert!(is_machinery_file(file), "{file}");
+        }
+        for file in [
+            "icb-tests/src/programs/bluetooth.rs",
+            "src/lib.rs",
+            "/home/x/generator-tools/src/lib.rs",
+            "generator/src/lib.rs",
+        ] {
+            assert!(!is_machinery_file(file), "{file}");
         }
     }
 

@@ -1,7 +1,8 @@
 //! Operations, objects and threads in words.
 
 use crate::trace::{
-    Action, DeadlockEntry, ObjectClass, ObjectId, Ordering, ScheduleEntry, Step, ThreadId, ThreadInfo, Trace,
+    Action, DeadlockEntry, ObjectClass, ObjectId, Operation, Ordering, ScheduleEntry, Step, ThreadId,
+    ThreadInfo, Trace,
 };
 use std::collections::HashMap;
 
@@ -79,7 +80,9 @@ impl<'a> Names<'a> {
     /// `waits for Mutex #2, held by T1 main.0`.
     pub(super) fn waits(&self, entry: &DeadlockEntry) -> String {
         if !entry.words.is_empty() {
-            return entry.words.clone();
+            // The words may begin with the thread, which stands before them anyway.
+            let bare = entry.words.strip_prefix(&format!("{} ", entry.thread));
+            return bare.unwrap_or(&entry.words).to_owned();
         }
         let mut text = format!(
             "waits to {} {}",
@@ -93,9 +96,8 @@ impl<'a> Names<'a> {
         text
     }
 
-    /// The operation of a step with its values: `load AtomicBool #3 = true`.
-    pub(super) fn step(&self, step: &Step, detail: Detail) -> String {
-        let operation = step.operation;
+    /// An operation: `load(Relaxed) AtomicBool #3`.
+    pub(super) fn operation(&self, operation: Operation, detail: Detail) -> String {
         let mut text = action_words(operation.action).to_owned();
         let weak = ordering(operation.action).filter(|order| *order != Ordering::SeqCst);
         if let Some(order) = weak.filter(|_| detail == Detail::Full) {
@@ -106,6 +108,13 @@ impl<'a> Names<'a> {
         if !object.is_empty() && !of_itself {
             text += &format!(" {object}");
         }
+        text
+    }
+
+    /// The operation of a step with its values: `load AtomicBool #3 = true`.
+    pub(super) fn step(&self, step: &Step, detail: Detail) -> String {
+        let operation = step.operation;
+        let mut text = self.operation(operation, detail);
         match (&step.read, &step.written) {
             (Some(read), Some(written)) => text += &format!(": {read} → {written}"),
             (Some(read), None) => text += &format!(" = {read}"),

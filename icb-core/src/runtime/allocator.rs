@@ -1,0 +1,225 @@
+//! The quarantining allocator: what an execution frees is poisoned and used again only after its end. So an address
+//! never means two objects in one execution, an access to a freed object is recognised, and so is a second free.
+//!
+//! The list of freed blocks is kept apart from the execution, because the engine itself allocates and frees while
+//! the execution is borrowed; the execution takes note of new entries at its next operation. This is the one
+//! thread-local beside the running execution: the allocator must not touch anything that may allocate.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The system's allocator, with a quarantine during executions. Make it the global allocator of the program under
+/// test (`icb_std` does).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allocator;
+
+thread_local! {
+    static QUARANTINE: Cell<*mut Quarantine> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// Bytes of a freed block that are overwritten, at most.
+const MAX_POISONED: usize = 4096;
+const POISON: u8 = 0xDF;
+
+/// A freed block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub(super) start: usize,
+    pub(super) size: usize,
+    align: usize,
+}
+
+/// Blocks that the running execution has freed.
+#[derive(Debug)]
+pub(super) struct Quarantine {
+    /// Grown by the system's allocator, never by the global one: it is used inside the latter.
+    blocks: *mut Block,
+    length: usize,
+    capacity: usize,
+    /// Entries that the execution has taken note of.
+    pub(super) noted: usize,
+    allocation_count: u64,
+}
+
+impl Quarantine {
+    pub(super) const fn new() -> Self {
+        Quarantine { blocks: std::ptr::null_mut(), length: 0, capacity: 0, noted: 0, allocation_count: 0 }
+    }
+
+    /// Whether there are entries that have not been taken note of.
+    #[inline]
+    pub(super) fn has_news(&self) -> bool {
+        self.noted < self.length
+    }
+
+
+    pub(super) fn get(&self, index: usize) -> Block {
+        assert!(index < self.length, "no such block");
+        // SAFETY: `length` entries have been written.
+        unsafe { *self.blocks.add(index) }
+    }
+
+    /// Takes an entry out: its memory will not be given back (it has been freed twice).
+    pub(super) fn forget(&mut self, index: usize) {
+        assert!(index < self.length, "no such block");
+        // SAFETY: as in `get`.
+        unsafe { (*self.blocks.add(index)).size = 0 };
+    }
+
+    fn push(&mut self, block: Block) {
+        if self.length == self.capacity && !self.grow() {
+            // Without memory for the list, the block is lost: it stays allocated.
+            return;
+        }
+        // SAFETY: `length < capacity`, and `capacity` entries are allocated.
+        unsafe { self.blocks.add(self.length).write(block) };
+        self.length += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) -> bool {
+        let capacity = (self.capacity * 2).max(256);
+        let Ok(layout) = Layout::array::<Block>(capacity) else { return false };
+        // SAFETY: the layout has a size; the old memory, if any, came from here with the old capacity.
+        let blocks = unsafe {
+            match Layout::array::<Block>(self.capacity) {
+                Ok(old) if self.capacity > 0 => System.realloc(self.blocks.cast(), old, layout.size()),
+                _ => System.alloc(layout),
+            }
+        };
+        if blocks.is_null() {
+            return false;
+        }
+        self.blocks = blocks.cast();
+        self.capacity = capacity;
+        true
+    }
+
+    /// The execution is over: gives the memory back.
+    fn flush(&mut self) {
+        for index in 0..self.length {
+            let block = self.get(index);
+            if let (Ok(layout), true) = (Layout::from_size_align(block.size, block.align), block.size > 0) {
+                // SAFETY: the block was allocated by the system's allocator with this layout, and its owner freed it.
+                unsafe { System.dealloc(block.start as *mut u8, layout) };
+            }
+        }
+        self.length = 0;
+        self.noted = 0;
+    }
+
+    /// Runs `f` with the quarantine in force on this OS thread, then gives the memory back.
+    pub(super) fn during<R>(quarantine: *mut Quarantine, f: impl FnOnce() -> R) -> R {
+        QUARANTINE.with(|current| current.set(quarantine));
+        let result = f();
+        QUARANTINE.with(|current| current.set(std::ptr::null_mut()));
+        // SAFETY: the pointer is valid, and no longer reachable through the thread-local.
+        unsafe { (*quarantine).flush() };
+        result
+    }
+}
+
+impl Drop for Quarantine {
+    fn drop(&mut self) {
+        self.flush();
+        if let (Ok(layout), true) = (Layout::array::<Block>(self.capacity), self.capacity > 0) {
+            // SAFETY: allocated in `grow` with this layout.
+            unsafe { System.dealloc(self.blocks.cast(), layout) };
+        }
+    }
+}
+
+#[inline]
+fn current() -> Option<*mut Quarantine> {
+    QUARANTINE.try_with(Cell::get).ok().filter(|quarantine| !quarantine.is_null())
+}
+
+/// Allocations that this OS thread has made while executions ran, where [`Allocator`] is the global allocator.
+#[must_use]
+pub fn allocation_count() -> u64 {
+    // SAFETY: a pointer in the thread-local is valid and used by this OS thread only.
+    current().map_or(0, |quarantine| unsafe { (*quarantine).allocation_count })
+}
+
+// SAFETY: memory comes from the system's allocator and goes back to it with the layout it was allocated with, later
+// than the caller frees it.
+unsafe impl GlobalAlloc for Allocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if let Some(quarantine) = current() {
+            // SAFETY: see `allocation_count`.
+            unsafe { (*quarantine).allocation_count += 1 };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if let Some(quarantine) = current() {
+            // SAFETY: see `allocation_count`.
+            unsafe { (*quarantine).allocation_count += 1 };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        match current() {
+            // SAFETY: the caller owns the block and gives it up. The quarantine is used by this OS thread only.
+            Some(quarantine) => unsafe {
+                std::ptr::write_bytes(start, POISON, layout.size().min(MAX_POISONED));
+                let block = Block { start: start.addr(), size: layout.size(), align: layout.align() };
+                (*quarantine).push(block);
+            },
+            // SAFETY: the caller's promise.
+            None => unsafe { System.dealloc(start, layout) },
+        }
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if current().is_none() {
+            // SAFETY: the caller's promise.
+            return unsafe { System.realloc(start, layout, size) };
+        }
+        // SAFETY: the caller promises that `size` makes a layout, owns the old block and gives it up. The two blocks
+        // are different.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                std::ptr::copy_nonoverlapping(start, new, layout.size().min(size));
+                self.dealloc(start, layout);
+            }
+            new
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_blocks_wait_for_the_end_and_are_poisoned() {
+        let mut quarantine = Quarantine::new();
+        let layout = Layout::from_size_align(40, 8).unwrap();
+        Quarantine::during(&raw mut quarantine, || {
+            // SAFETY: allocated and freed once, with one layout; read before the memory is given back.
+            unsafe {
+                let first = Allocator.alloc(layout);
+                first.write_bytes(1, 40);
+                Allocator.dealloc(first, layout);
+                let second = Allocator.alloc(layout);
+                assert_ne!(first, second);
+                assert_eq!(first.read(), POISON);
+                let second = Allocator.realloc(second, layout, 80);
+                Allocator.dealloc(second, Layout::from_size_align(80, 8).unwrap());
+            }
+            // SAFETY: `during` keeps the pointer valid.
+            let count = unsafe { (*current().unwrap()).length };
+            assert_eq!((count, allocation_count()), (3, 3));
+        });
+        assert_eq!((quarantine.length, allocation_count()), (0, 0));
+    }
+}

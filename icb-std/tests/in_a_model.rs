@@ -1,0 +1,331 @@
+//! What only a model can show: statics that start afresh in every execution, bugs that are found with the fewest
+//! preemptions, and executions that are given up half-way without harm.
+
+#![cfg(icb)]
+
+use icb_core::trace::{FailureKind, Report};
+use icb_core::worker::Builder;
+use icb_std::cell::UnsafeCell;
+use icb_std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use icb_std::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
+use icb_std::{thread, thread_local};
+use std::cell::RefCell;
+use std::sync::atomic::AtomicU64 as Real;
+
+fn explore(bound: u32, f: impl Fn() + Send + Sync + 'static) -> Report {
+    Builder::<true>::new().max_bound(bound).explore(f)
+}
+
+fn passes(bound: u32, f: impl Fn() + Send + Sync + 'static) -> u64 {
+    let report = explore(bound, f);
+    if let Some(failure) = report.failure {
+        panic!("{:?}: {}\n{}", failure.kind, failure.message, failure.schedule);
+    }
+    report.execution_count()
+}
+
+/// Passes at every bound below `bound`, and fails there.
+fn fails(bound: u32, kind: FailureKind, f: impl Fn() + Send + Sync + Clone + 'static) {
+    let failure = explore(3, f.clone()).failure.expect("no failure was found");
+    assert_eq!((failure.kind, failure.bound), (kind, bound), "{}", failure.message);
+    // Threads that cannot end are unwound or given up in every execution that goes on.
+    let mut all = Builder::<true>::new().max_bound(1).max_executions(2_000).keep_going(true);
+    all = all.spurious(false);
+    all.explore(f);
+}
+
+/// Counts its live values, in the real world.
+struct Counted(&'static Real);
+
+impl Counted {
+    fn new(live: &'static Real) -> Counted {
+        live.fetch_add(1, Ordering::SeqCst);
+        Counted(live)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn statics_start_every_execution_afresh() {
+    static LIVE: Real = Real::new(0);
+    static MUTEX: Mutex<Vec<Counted>> = Mutex::new(Vec::new());
+    static LOCK: RwLock<(u32, Option<Counted>)> = RwLock::new((7, None));
+    static CELL: OnceLock<Counted> = OnceLock::new();
+    static LAZY: LazyLock<Mutex<Vec<Counted>>> = LazyLock::new(|| Mutex::new(vec![Counted::new(&LIVE)]));
+    static ONCE: Once = Once::new();
+    static ATOMIC: AtomicU32 = AtomicU32::new(3);
+    thread_local!(static LOCAL: RefCell<Vec<Counted>> = const { RefCell::new(Vec::new()) });
+
+    fn touch() {
+        MUTEX.lock().unwrap().push(Counted::new(&LIVE));
+        LOCK.write().unwrap().0 += 1;
+        LOCK.write().unwrap().1 = Some(Counted::new(&LIVE));
+        CELL.get_or_init(|| Counted::new(&LIVE));
+        LAZY.lock().unwrap().push(Counted::new(&LIVE));
+        ONCE.call_once(|| ());
+        ATOMIC.fetch_add(1, Ordering::SeqCst);
+        LOCAL.with_borrow_mut(|list| list.push(Counted::new(&LIVE)));
+    }
+
+    let executions = passes(1, || {
+        assert_eq!(MUTEX.lock().unwrap().len(), 0);
+        assert!(matches!(*LOCK.read().unwrap(), (7, None)));
+        assert!(CELL.get().is_none() && LazyLock::get(&LAZY).is_none() && !ONCE.is_completed());
+        assert_eq!(ATOMIC.load(Ordering::SeqCst), 3);
+        LOCAL.with_borrow(|list| assert_eq!(list.len(), 0));
+        let child = thread::spawn(touch);
+        touch();
+        child.join().unwrap();
+        assert_eq!((MUTEX.lock().unwrap().len(), LAZY.lock().unwrap().len()), (2, 3));
+        assert_eq!((LOCK.read().unwrap().0, ATOMIC.load(Ordering::SeqCst)), (9, 5));
+    });
+    assert!(executions > 10, "{executions}");
+    assert_eq!(LIVE.load(Ordering::SeqCst), 0, "what executions left in statics has been dropped");
+    assert_eq!((MUTEX.lock().unwrap().len(), LOCK.read().unwrap().0), (0, 7));
+    assert!(CELL.get().is_none() && !ONCE.is_completed());
+}
+
+#[test]
+fn a_poisoned_static_is_whole_again() {
+    static MUTEX: Mutex<u32> = Mutex::new(0);
+    static ONCE: Once = Once::new();
+    static LAZY: LazyLock<u32> = LazyLock::new(|| panic!("expected"));
+    let executions = passes(1, || {
+        assert!(!MUTEX.is_poisoned());
+        let child = thread::spawn(|| {
+            let _guard = MUTEX.lock().unwrap();
+            panic!("expected");
+        });
+        assert!(child.join().is_err() && MUTEX.lock().is_err());
+        assert!(thread::spawn(|| ONCE.call_once(|| panic!("expected"))).join().is_err());
+        assert!(thread::spawn(|| *LAZY).join().is_err());
+    });
+    assert!(executions >= 1);
+}
+
+/// A lazily initialised static as other crates write it: the value is made at run time and lives in static memory.
+struct Homemade<T> {
+    once: Once,
+    value: UnsafeCell<Option<T>>,
+}
+
+// SAFETY: the value is written once, under `once`.
+unsafe impl<T: Send + Sync> Sync for Homemade<T> {}
+
+impl<T> Homemade<T> {
+    fn get(&self, make: impl FnOnce() -> T) -> &T {
+        // SAFETY: written under `once`, read after it.
+        self.once.call_once(|| unsafe { *self.value.get() = Some(make()) });
+        // SAFETY: as above.
+        unsafe { (*self.value.get()).as_ref().unwrap() }
+    }
+}
+
+#[test]
+fn values_made_at_run_time_are_left_to_their_makers() {
+    static LIVE: Real = Real::new(0);
+    static HOME: Homemade<Mutex<Vec<Counted>>> = Homemade { once: Once::new(), value: UnsafeCell::new(None) };
+    let executions = passes(1, || {
+        let list = || HOME.get(|| Mutex::new(vec![Counted::new(&LIVE)]));
+        let child = thread::spawn(move || list().lock().unwrap().push(Counted::new(&LIVE)));
+        list().lock().unwrap().push(Counted::new(&LIVE));
+        child.join().unwrap();
+        assert_eq!(list().lock().unwrap().len(), 3);
+    });
+    assert!(executions > 2);
+    // The last execution's value is still there; all others were dropped when it was made anew.
+    assert_eq!(LIVE.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn a_static_used_outside_keeps_its_value() {
+    static LIST: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    static CELL: OnceLock<String> = OnceLock::new();
+    LIST.lock().unwrap().push(1);
+    let outside = CELL.get_or_init(|| "outside".to_owned());
+    passes(0, || {
+        assert_eq!(*LIST.lock().unwrap(), [1]);
+        assert_eq!(CELL.get().unwrap(), "outside");
+    });
+    assert_eq!((outside.as_str(), LIST.lock().unwrap().len()), ("outside", 1));
+}
+
+#[test]
+fn finds_a_lost_update_with_one_preemption() {
+    fails(1, FailureKind::Panic, || {
+        let count = Arc::new(AtomicU32::new(0));
+        let add = |count: &AtomicU32| count.store(count.load(Ordering::SeqCst) + 1, Ordering::SeqCst);
+        let other = count.clone();
+        let child = thread::spawn(move || add(&other));
+        add(&count);
+        child.join().unwrap();
+        assert_eq!(count.load(Ordering::SeqCst), 2);
+    });
+}
+
+#[test]
+fn finds_a_data_race_without_preemption() {
+    struct Shared(UnsafeCell<u32>);
+    // SAFETY: it is not; that is what is to be found.
+    unsafe impl Sync for Shared {}
+    fails(0, FailureKind::DataRace, || {
+        let shared = Arc::new(Shared(UnsafeCell::new(0)));
+        let other = shared.clone();
+        // SAFETY: the model runs one thread at a time.
+        let child = thread::spawn(move || other.0.with_mut(|value| unsafe { *value += 1 }));
+        // SAFETY: as above.
+        shared.0.with(|value| unsafe { *value });
+        child.join().unwrap();
+    });
+}
+
+#[test]
+fn dropping_the_last_owner_orders_its_data() {
+    struct Owned(UnsafeCell<u32>);
+    // SAFETY: each owner writes before it goes, and in turn: the counts order them.
+    unsafe impl Sync for Owned {}
+    // SAFETY: as above.
+    unsafe impl Send for Owned {}
+    impl Drop for Owned {
+        fn drop(&mut self) {
+            // SAFETY: exclusive.
+            self.0.with_mut(|value| unsafe { *value += 1 });
+        }
+    }
+    passes(2, || {
+        let one = Arc::new(Owned(UnsafeCell::new(0)));
+        let two = one.clone();
+        let child = thread::spawn(move || {
+            // SAFETY: read only.
+            two.0.with(|value| unsafe { *value });
+            drop(two);
+        });
+        // SAFETY: read only.
+        one.0.with(|value| unsafe { *value });
+        drop(one);
+        child.join().unwrap();
+    });
+}
+
+#[test]
+fn finds_a_lock_order_deadlock() {
+    fails(1, FailureKind::Deadlock, || {
+        let locks = Arc::new((Mutex::new(vec![1]), Mutex::new(vec![2])));
+        let other = locks.clone();
+        let child = thread::spawn(move || {
+            let one = other.0.lock().unwrap();
+            let two = other.1.lock().unwrap();
+            drop((one, two));
+        });
+        let two = locks.1.lock().unwrap();
+        let one = locks.0.lock().unwrap();
+        drop((one, two));
+        child.join().unwrap();
+    });
+}
+
+#[test]
+fn a_deadlock_among_scoped_threads_leaves_what_they_borrowed() {
+    fails(0, FailureKind::Deadlock, || {
+        let (gate, condvar) = (Mutex::new(vec![1u32]), Condvar::new());
+        let text = String::from("borrowed");
+        struct Reads<'a>(&'a str, &'a Mutex<Vec<u32>>);
+        impl Drop for Reads<'_> {
+            fn drop(&mut self) {
+                assert_eq!(self.0, "borrowed");
+                self.1.lock().unwrap().push(self.0.len() as u32);
+            }
+        }
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _reads = Reads(&text, &gate);
+                let mut guard = gate.lock().unwrap();
+                while guard.len() == 1 {
+                    guard = condvar.wait(guard).unwrap();
+                }
+            });
+        });
+    });
+}
+
+#[test]
+fn channels_and_joins_in_destructors_survive_a_given_up_execution() {
+    struct Pool {
+        jobs: Option<mpsc::Sender<u32>>,
+        worker: Option<thread::JoinHandle<u32>>,
+    }
+    impl Drop for Pool {
+        fn drop(&mut self) {
+            drop(self.jobs.take());
+            self.worker.take().unwrap().join().unwrap();
+        }
+    }
+    fails(0, FailureKind::Deadlock, || {
+        let (jobs, receiver) = mpsc::channel();
+        let worker = thread::spawn(move || receiver.iter().sum());
+        let pool = Pool { jobs: Some(jobs), worker: Some(worker) };
+        pool.jobs.as_ref().unwrap().send(1).unwrap();
+        let never = Mutex::new(());
+        let _first = never.lock().unwrap();
+        drop(never.lock());
+    });
+}
+
+#[test]
+fn a_panic_that_nobody_joins_is_a_failure() {
+    fails(0, FailureKind::Panic, || {
+        thread::spawn(|| panic!("nobody listens"));
+    });
+}
+
+#[test]
+fn a_scope_passes_a_panic_on() {
+    passes(1, || {
+        let result = std::panic::catch_unwind(|| {
+            thread::scope(|scope| {
+                scope.spawn(|| panic!("expected"));
+            });
+        });
+        assert!(result.is_err());
+    });
+}
+
+#[test]
+fn detached_threads_run_to_their_end() {
+    static LIVE: Real = Real::new(0);
+    passes(1, || {
+        let done = Arc::new(AtomicBool::new(false));
+        let theirs = done.clone();
+        thread::spawn(move || {
+            theirs.store(true, Ordering::SeqCst);
+            Counted::new(&LIVE)
+        });
+        done.load(Ordering::SeqCst);
+    });
+    assert_eq!(LIVE.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn many_threads() {
+    let threads = 64;
+    // In whatever order they run: a few orders of very many.
+    let model = Builder::<true>::new().max_bound(0).max_executions(50);
+    let report = model.explore(move || {
+        let count = Arc::new(AtomicU32::new(0));
+        let spawn = |_| {
+            let count = count.clone();
+            thread::spawn(move || count.fetch_add(1, Ordering::SeqCst))
+        };
+        let children: Vec<_> = (1..threads).map(spawn).collect();
+        for child in children {
+            child.join().unwrap();
+        }
+        assert_eq!(count.load(Ordering::SeqCst), threads - 1);
+    });
+    assert!(report.failure.is_none() && !report.complete);
+}
