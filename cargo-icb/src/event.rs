@@ -54,8 +54,8 @@ pub(crate) struct Finding {
     pub(crate) failure: Failure,
     /// What else should be known: where it is stored, that its replay differs.
     pub(crate) notes: Vec<String>,
-    /// The command that replays it.
-    pub(crate) command: String,
+    /// The command that replays it; a test that does not follow its schedule has none.
+    pub(crate) command: Option<String>,
 }
 
 /// What is known of one test.

@@ -14,11 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The profile: optimised, because a search runs a test a million times, with every check of a debug build.
-const PROFILE: [&str; 5] = [
+///
+/// Line tables everywhere; for the workspace's own packages the names of inlined functions as well, for backtraces.
+const PROFILE: [&str; 6] = [
     "profile.icb.inherits=\"release\"",
     "profile.icb.debug-assertions=true",
     "profile.icb.overflow-checks=true",
-    "profile.icb.debug=\"line-tables-only\"",
+    "profile.icb.debug=\"limited\"",
+    "profile.icb.package.\"*\".debug=\"line-tables-only\"",
     "profile.icb.panic=\"unwind\"",
 ];
 

@@ -15,8 +15,9 @@ use crate::worker::process::{self, Launch};
 use crate::worker::replay::{self, Replay, Replayed};
 use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
-use icb_core::trace::{Failure, Message};
+use icb_core::trace::{Failure, FailureKind, Message};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Instant;
 
@@ -26,8 +27,13 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     let _lock = workspace.lock()?;
     let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
     let tests = select(&build, &arguments.filters, &arguments.filter)?;
-    let run =
-        Run { arguments, store: Store::new(&workspace.directory), workspace: &workspace, tests: &tests };
+    let run = Run {
+        arguments,
+        workspace: &workspace,
+        tests: &tests,
+        store: Store::new(&workspace.directory),
+        executions: tests.iter().map(|_| AtomicU64::new(0)).collect(),
+    };
     let started = Instant::now();
     let mut console = Console::new(tests.iter().map(|test| test.id.to_string()).collect());
     run.introduce(&mut console, &build);
@@ -41,6 +47,8 @@ struct Run<'a> {
     workspace: &'a Workspace,
     tests: &'a [Test<'a>],
     store: Store,
+    /// Executions of each test so far.
+    executions: Vec<AtomicU64>,
 }
 
 impl Run<'_> {
@@ -114,7 +122,7 @@ impl Run<'_> {
                 tell(Event::Progress { task, bound: bound.clone(), done: *done });
             }
         });
-        let (verdict, figures) = match outcome {
+        let (mut verdict, figures) = match outcome {
             Ok(outcome) => (judge(&outcome, |model| flight::read(&directory, model)), figures(&outcome)),
             Err(error) => {
                 let path = launch.test.executable.path.display();
@@ -122,6 +130,12 @@ impl Run<'_> {
             }
         };
         let seconds = started.elapsed().as_secs_f64();
+        // A process counts from 1; people count over all bounds.
+        let count = figures.as_ref().map_or(0, |figures| figures.executions);
+        let before = self.executions[task.test].fetch_add(count, Ordering::Relaxed);
+        if let Verdict::Failed { failure, .. } = &mut verdict {
+            failure.execution += before;
+        }
         let finding = match &verdict {
             Verdict::Failed { model, failure } => {
                 tell(Event::Replaying { task });
@@ -146,6 +160,10 @@ impl Run<'_> {
 
     /// Stores a failure and replays it to learn its trace.
     fn explain(&self, task: Task, model: u32, failure: &Failure) -> Finding {
+        if failure.kind == FailureKind::Divergence {
+            let note = "There is nothing to replay: the test does not do the same under the same schedule.";
+            return Finding { failure: failure.clone(), notes: vec![note.to_owned()], command: None };
+        }
         let test = &self.tests[task.test];
         let mut notes = Vec::new();
         let stored =
@@ -171,6 +189,9 @@ impl Run<'_> {
                     notes.push(format!("The search found: {failure}"));
                 }
                 shown = *replayed;
+                if shown.schedule.entries().is_empty() {
+                    shown.schedule = failure.schedule.clone();
+                }
             }
             Replayed::Passes(passed) => {
                 shown.trace = passed.trace;
@@ -185,7 +206,7 @@ impl Run<'_> {
         }
         shown.execution = failure.execution;
         shown.bound = failure.bound;
-        Finding { failure: shown, notes, command }
+        Finding { failure: shown, notes, command: Some(command) }
     }
 
     /// The shortest command that replays a test's stored failure.

@@ -112,7 +112,7 @@ fn live_line(name: &str, running: &Running) -> String {
     let word = style(format!("{:>12}", if running.replaying { "replaying" } else { "searching" })).cyan();
     let mut line = format!("{word} bound {:<2} {name}", running.bound);
     if running.executions > 0 {
-        line += &format!("  {} executions", plain::number(running.executions));
+        line += &format!("  {}", plain::count_of(running.executions, "execution"));
     }
     if running.executions > 0 && running.seconds > 0.1 {
         let rate = running.executions as f64 / running.seconds;

@@ -17,7 +17,9 @@ pub(crate) fn report(name: &str, finding: &Finding, root: &Path, full: bool) -> 
     lines.extend(explanation(&finding.failure, root, full));
     lines.push(String::new());
     lines.extend(finding.notes.iter().map(|note| style(note).dim().to_string()));
-    lines.push(format!("Replay it with:  {}", style(&finding.command).bold()));
+    if let Some(command) = &finding.command {
+        lines.push(format!("Replay it with:  {}", style(command).bold()));
+    }
     lines
 }
 

@@ -15,9 +15,9 @@ pub(crate) fn finished(name: &str, finished: &Finished) -> String {
     }
     if let Some(figures) = &finished.figures {
         line += &format!(
-            "  {} executions, {} states, {}",
-            number(figures.executions),
-            number(figures.states),
+            "  {}, {}, {}",
+            count_of(figures.executions, "execution"),
+            count_of(figures.states, "state"),
             seconds(figures.seconds)
         );
     }
@@ -56,6 +56,11 @@ pub(crate) fn coloured(word: &str, good: Option<bool>) -> StyledObject<String> {
         Some(false) => word.red(),
         None => word.yellow(),
     }
+}
+
+/// `1 execution`, `1,234 executions`.
+pub(crate) fn count_of(count: u64, thing: &str) -> String {
+    format!("{} {thing}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
 /// `1,234,567`.

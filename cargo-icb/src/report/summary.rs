@@ -1,6 +1,6 @@
 //! The end of a run: figures for each test and bound, and what has been proved.
 
-use super::plain::{coloured, number, seconds};
+use super::plain::{coloured, count_of, number, seconds};
 use crate::event::{Conclusion, Record, Tally};
 use crate::worker::verdict::Verdict;
 use console::style;
@@ -80,7 +80,7 @@ pub(crate) fn last_line(tally: &Tally, time: f64) -> String {
             line += &format!(", {count} {word}");
         }
     }
-    line += &format!("; {} executions in {}", number(executions), seconds(time));
+    line += &format!("; {} in {}", count_of(executions, "execution"), seconds(time));
     let bad = counts[1] + counts[3] > 0;
     let line = style(line).bold();
     if bad {

@@ -67,7 +67,14 @@ pub(crate) fn judge(outcome: &Outcome, recording: impl Fn(u32) -> Option<Flight>
             return if passed {
                 Verdict::FailsAsExpected { message: failure.to_string() }
             } else {
-                Verdict::Failed { model, failure: Box::new(failure.clone()) }
+                let mut failure = Box::new(failure.clone());
+                // The watchdog and the handler of overflows cannot reach into the execution they interrupt.
+                if failure.schedule.entries().is_empty()
+                    && let Some(flight) = recording(model)
+                {
+                    recall(&mut failure, flight);
+                }
+                Verdict::Failed { model, failure }
             };
         }
     }
@@ -150,11 +157,16 @@ fn death(outcome: &Outcome, told: &ModelOutcome, recording: Option<Flight>) -> F
     );
     failure.execution = told.progress.as_ref().map_or(0, |bound| bound.executions);
     if let Some(flight) = recording {
-        failure.bound = flight.bound;
-        failure.execution = flight.execution;
-        failure.schedule = flight.schedule;
+        recall(&mut failure, flight);
     }
     failure
+}
+
+/// Puts what was recorded into a failure.
+fn recall(failure: &mut Failure, flight: Flight) {
+    failure.bound = flight.bound;
+    failure.execution = flight.execution;
+    failure.schedule = flight.schedule;
 }
 
 /// The last lines that a process printed, without libtest's own.

@@ -165,14 +165,13 @@ fn headline(out: &mut Rendered, failure: &Failure) {
 }
 
 fn preemptions(out: &mut Rendered, trace: &Trace, names: &Names<'_>, sources: &Sources<'_>) {
+    let mut before = None;
     for step in &trace.steps {
-        let Some(number) = names.first_cost(step.index).filter(|_| step.switch == Switch::Preemption) else {
+        let preempted = step.preempted_thread.or(before);
+        before = Some(step.thread);
+        let Some((number, _)) = names.cost_range(step).filter(|_| step.switch == Switch::Preemption) else {
             continue;
         };
-        let preempted = step.preempted_thread.or_else(|| {
-            let before = step.index.checked_sub(1).and_then(|index| trace.steps.get(index));
-            before.map(|step| step.thread)
-        });
         out.blank();
         let mut line = Line::of(format!("Preemption {number}"), Style::Preemption).and(": ", Style::Plain);
         if let Some(thread) = preempted {

@@ -66,15 +66,14 @@ fn rows<'a>(trace: &'a Trace, names: &Names<'_>, full: bool) -> Vec<Row<'a>> {
             || first_of_run
             || last_of_run
             || step.switch != Switch::Stay
-            || names.first_cost(step.index).is_some()
+            || names.cost_range(step).is_some()
             || !step.branches.is_empty()
             || shared.contains(&step.operation.object)
             || shared.contains(&step.operation.other);
         if keep {
             fold(&mut rows, &mut dull);
             if step.switch == Switch::Preemption {
-                let mark =
-                    names.cost_range(step.index).map_or_else(|| "▶".to_owned(), |range| mark('▶', range));
+                let mark = names.cost_range(step).map_or_else(|| "▶".to_owned(), |range| mark('▶', range));
                 let preempted = step.preempted_thread.or(before);
                 rows.push(Row::Preempted { mark, preempted, by: step.thread });
             }
@@ -207,9 +206,9 @@ impl Layout {
         match row {
             Row::Step(step) => {
                 // A preemption has a line of its own; what else costs a unit is marked on the step.
-                let cost = names.cost_range(step.index).filter(|_| step.switch != Switch::Preemption);
+                let cost = names.cost_range(step).filter(|_| step.switch != Switch::Preemption);
                 let cost = cost.map(|range| mark(if step.early { '~' } else { '?' }, range));
-                let mut line = gutter(cost.as_deref(), Some(step.index));
+                let mut line = gutter(cost.as_deref(), names.has_number(step).then_some(step.index));
                 self.cell(
                     &mut line,
                     step.thread,

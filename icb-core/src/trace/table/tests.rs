@@ -233,13 +233,13 @@ Who waits for what:
 
 #[test]
 fn every_unit_of_cost_has_its_number() {
-    let mut trace = Trace { schedule: "icb1:0?1!1!0~*2".parse().unwrap(), ..Trace::default() };
+    let mut trace = Trace { schedule: "icb1:0*2?1!!1,0~".parse().unwrap(), ..Trace::default() };
     let t = &mut trace;
-    step(t, T[0], Action::Load(Ordering::SeqCst), 1).branches = vec![1];
-    trace.schedule = "icb1:0*2?1!!1,0~".parse().unwrap();
-    let t = &mut trace;
+    step(t, T[0], Action::Load(Ordering::SeqCst), 1);
     let weak = Action::CompareExchange { weak: true, success: Ordering::AcqRel, failure: Ordering::Relaxed };
-    step(t, T[0], weak, 1).note = Some("fails spuriously".to_owned());
+    let failing = step(t, T[0], weak, 1);
+    failing.note = Some("fails spuriously".to_owned());
+    failing.branches = vec![1];
     step(t, T[1], Action::Store(Ordering::Release), 1).switch = Switch::Preemption;
     step(t, T[0], Action::Reacquire { timed: true }, 2).early = true;
     let mut failure = Failure::new(FailureKind::Panic, "x");

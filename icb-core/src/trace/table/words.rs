@@ -1,7 +1,7 @@
 //! Operations, objects and threads in words.
 
 use crate::trace::{
-    Action, DeadlockEntry, ObjectClass, ObjectId, Operation, Ordering, ScheduleEntry, Step, ThreadId,
+    Action, DeadlockEntry, ObjectClass, ObjectId, Operation, Ordering, ScheduleEntry, Step, Switch, ThreadId,
     ThreadInfo, Trace,
 };
 use std::collections::HashMap;
@@ -27,11 +27,14 @@ pub(super) struct Names<'a> {
     threads: HashMap<ObjectId, ThreadId>,
     /// For each step that costs something: its first number and how many units it costs.
     costs: HashMap<usize, (u32, u32)>,
+    /// The last entry with each number: data accesses bear that of the step that follows them.
+    numbered: HashMap<usize, &'a Step>,
 }
 
 impl<'a> Names<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        Names { trace, threads: thread_objects(trace), costs: costs(trace) }
+        let numbered = trace.steps.iter().map(|step| (step.index, step)).collect();
+        Names { trace, threads: thread_objects(trace), costs: costs(trace), numbered }
     }
 
     /// `T1 main.0 "reader"`.
@@ -43,14 +46,18 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Number of the first unit that the step costs, counted from 1 over the whole trace.
-    pub(super) fn first_cost(&self, step: usize) -> Option<u32> {
-        self.costs.get(&step).map(|(first, _)| *first)
+    /// Whether the step's number is its own.
+    pub(super) fn has_number(&self, step: &Step) -> bool {
+        self.numbered.get(&step.index).is_some_and(|last| std::ptr::eq(*last, step))
     }
 
-    /// First and last number of the units that the step costs.
-    pub(super) fn cost_range(&self, step: usize) -> Option<(u32, u32)> {
-        self.costs.get(&step).map(|(first, count)| (*first, first + count - 1))
+    /// First and last number of the units that the step costs, counted from 1 over the whole trace. Data accesses
+    /// share the number of the step that they belong to, but never cost anything.
+    pub(super) fn cost_range(&self, step: &Step) -> Option<(u32, u32)> {
+        if step.switch != Switch::Preemption && !step.early && step.branches.is_empty() {
+            return None;
+        }
+        self.costs.get(&step.index).map(|(first, count)| (*first, first + count - 1))
     }
 
     /// `Mutex<Queue> #2`, the name of a static, or `T1` for a thread.
