@@ -9,8 +9,6 @@ pub(crate) enum Kind {
     Atomic = 0,
     Cell = 1,
     Count = 2,
-    /// The start of a freed block.
-    Block = 3,
 }
 
 /// The key of an object of this kind.
@@ -40,6 +38,8 @@ pub(crate) struct AddressMap {
     epoch: u32,
     /// Every object's address is a multiple of this power of two.
     stride: usize,
+    /// A bit for the cache line, hashed, of every object: most freed blocks hold none.
+    lines: u64,
 }
 
 impl std::fmt::Debug for AddressMap {
@@ -50,10 +50,17 @@ impl std::fmt::Debug for AddressMap {
 
 const FIRST_BITS: u32 = 8;
 const MAX_STRIDE: usize = 16;
+/// Binary logarithm of a cache line's size in bytes.
+const LINE: u32 = 6;
+
+#[inline]
+const fn line_bit(line: usize) -> u64 {
+    1 << (line.wrapping_mul(0x9E37_79B9_7F4A_7C15_usize) >> 58)
+}
 
 impl AddressMap {
     pub(crate) fn new() -> Self {
-        AddressMap { entries: vec![Entry::default(); 1 << FIRST_BITS], shift: usize::BITS - FIRST_BITS, used: 0, epoch: 0, stride: MAX_STRIDE }
+        AddressMap { entries: vec![Entry::default(); 1 << FIRST_BITS], shift: usize::BITS - FIRST_BITS, used: 0, epoch: 0, stride: MAX_STRIDE, lines: 0 }
     }
 
     /// A new execution begins: nothing is known. Epochs are never zero and never come back.
@@ -61,6 +68,7 @@ impl AddressMap {
         self.epoch = epoch;
         self.used = 0;
         self.stride = MAX_STRIDE;
+        self.lines = 0;
     }
 
     #[inline]
@@ -89,6 +97,7 @@ impl AddressMap {
     #[cold]
     pub(crate) fn insert(&mut self, key: usize, value: u32) {
         self.stride = self.stride.min(1 << (key >> 2).trailing_zeros().min(8));
+        self.lines |= line_bit((key >> 2) >> LINE);
         if (self.used + 1) * 2 > self.entries.len() {
             self.grow();
         }
@@ -109,20 +118,18 @@ impl AddressMap {
         }
     }
 
-    /// The memory of a block is freed: whatever object is in it is gone. `false`: the block was freed before.
-    pub(crate) fn forget_block(&mut self, start: usize, size: usize) -> bool {
-        if self.get(key(start, Kind::Block)).is_some() {
-            return false;
+    /// The memory of a block is freed: whatever object is in it is gone.
+    pub(crate) fn forget_block(&mut self, start: usize, size: usize) {
+        let (first, last) = (start >> LINE, (start + size.max(1) - 1) >> LINE);
+        if last - first < 8 && (first..=last).all(|line| self.lines & line_bit(line) == 0) {
+            return;
         }
-        self.insert(key(start, Kind::Block), 0);
         if size > LARGE {
             let epoch = self.epoch;
-            let inside = |entry: &&mut Entry| {
-                let address = entry.key >> 2;
-                entry.epoch == epoch && entry.key & 3 != Kind::Block as usize && (start..start + size).contains(&address)
-            };
+            let inside =
+                |entry: &&mut Entry| entry.epoch == epoch && (start..start + size).contains(&(entry.key >> 2));
             self.entries.iter_mut().filter(inside).for_each(|entry| entry.value = GONE);
-            return true;
+            return;
         }
         for address in (start..start + size).step_by(self.stride) {
             for kind in [Kind::Atomic, Kind::Cell, Kind::Count] {
@@ -131,7 +138,6 @@ impl AddressMap {
                 }
             }
         }
-        true
     }
 
     fn grow(&mut self) {
@@ -173,11 +179,10 @@ mod tests {
             map.insert(key(1000, Kind::Atomic), 1);
             map.insert(key(1008, Kind::Cell), 2);
             map.insert(key(1000 + size, Kind::Atomic), 3);
-            assert!(map.forget_block(1000, size));
+            map.forget_block(1000, size);
             assert_eq!(map.get(key(1000, Kind::Atomic)), Some(GONE));
             assert_eq!(map.get(key(1008, Kind::Cell)), Some(GONE));
             assert_eq!(map.get(key(1000 + size, Kind::Atomic)), Some(3));
-            assert!(!map.forget_block(1000, size), "freed twice");
         }
     }
 }

@@ -26,7 +26,9 @@ const POISON: u8 = 0xDF;
 pub(super) struct Block {
     pub(super) start: usize,
     pub(super) size: usize,
-    align: usize,
+    align: u32,
+    /// It looked poisoned when it was freed: it may have been freed before.
+    suspect: bool,
 }
 
 /// Blocks that the running execution has freed.
@@ -57,6 +59,12 @@ impl Quarantine {
         assert!(index < self.length, "no such block");
         // SAFETY: `length` entries have been written.
         unsafe { *self.blocks.add(index) }
+    }
+
+    /// Whether the entry's block stands in an earlier entry too.
+    pub(super) fn is_freed_again(&self, index: usize) -> bool {
+        let block = self.get(index);
+        block.suspect && (0..index).any(|earlier| self.get(earlier).start == block.start)
     }
 
     /// Takes an entry out: its memory will not be given back (it has been freed twice).
@@ -99,7 +107,7 @@ impl Quarantine {
     fn flush(&mut self) {
         for index in 0..self.length {
             let block = self.get(index);
-            if let (Ok(layout), true) = (Layout::from_size_align(block.size, block.align), block.size > 0) {
+            if let (Ok(layout), true) = (Layout::from_size_align(block.size, block.align as usize), block.size > 0) {
                 // SAFETY: the block was allocated by the system's allocator with this layout, and its owner freed it.
                 unsafe { System.dealloc(block.start as *mut u8, layout) };
             }
@@ -169,9 +177,12 @@ unsafe impl GlobalAlloc for Allocator {
         match current() {
             // SAFETY: the caller owns the block and gives it up. The quarantine is used by this OS thread only.
             Some(quarantine) => unsafe {
-                std::ptr::write_bytes(start, POISON, layout.size().min(MAX_POISONED));
-                let block = Block { start: start.addr(), size: layout.size(), align: layout.align() };
-                (*quarantine).push(block);
+                let size = layout.size();
+                // The bytes may never have been written; they are looked at as they are, and only ever raise a
+                // suspicion.
+                let suspect = size > 0 && start.read_volatile() == POISON && start.add(size - 1).read_volatile() == POISON;
+                std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
+                (*quarantine).push(Block { start: start.addr(), size, align: layout.align() as u32, suspect });
             },
             // SAFETY: the caller's promise.
             None => unsafe { System.dealloc(start, layout) },

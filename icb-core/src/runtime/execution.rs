@@ -584,7 +584,8 @@ impl Execution {
             let index = self.quarantine.noted;
             self.quarantine.noted += 1;
             let block = self.quarantine.get(index);
-            if !self.map.forget_block(block.start, block.size) {
+            self.map.forget_block(block.start, block.size);
+            if self.quarantine.is_freed_again(index) {
                 self.quarantine.forget(index);
                 let message = format!("a block of {} bytes is freed a second time", block.size);
                 self.fail(Failure::new(FailureKind::DoubleFree, message));

@@ -560,7 +560,7 @@ impl Execution {
         let class = match kind {
             Kind::Atomic => ObjectClass::Atomic,
             Kind::Cell => ObjectClass::Cell,
-            Kind::Count | Kind::Block => ObjectClass::Count,
+            Kind::Count => ObjectClass::Count,
         };
         let object = self.register(class, type_name, address, Some(location));
         if gone {
