@@ -3,9 +3,8 @@
 
 #![cfg(icb)]
 
-use icb_core::trace::{FailureKind, Report};
-use icb_core::worker::Builder;
 use icb_std::cell::UnsafeCell;
+use icb_std::model::{Builder, FailureKind, Report};
 use icb_std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use icb_std::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use icb_std::{thread, thread_local};
@@ -13,7 +12,7 @@ use std::cell::RefCell;
 use std::sync::atomic::AtomicU64 as Real;
 
 fn explore(bound: u32, f: impl Fn() + Send + Sync + 'static) -> Report {
-    Builder::<true>::new().max_bound(bound).explore(f)
+    Builder::new().max_bound(bound).explore(f)
 }
 
 fn passes(bound: u32, f: impl Fn() + Send + Sync + 'static) -> u64 {
@@ -29,7 +28,7 @@ fn fails(bound: u32, kind: FailureKind, f: impl Fn() + Send + Sync + Clone + 'st
     let failure = explore(3, f.clone()).failure.expect("no failure was found");
     assert_eq!((failure.kind, failure.bound), (kind, bound), "{}", failure.message);
     // Threads that cannot end are unwound or given up in every execution that goes on.
-    let mut all = Builder::<true>::new().max_bound(1).max_executions(2_000).keep_going(true);
+    let mut all = Builder::new().max_bound(1).max_executions(2_000).keep_going(true);
     all = all.spurious(false);
     all.explore(f);
 }
@@ -314,7 +313,7 @@ fn detached_threads_run_to_their_end() {
 fn many_threads() {
     let threads = 64;
     // In whatever order they run: a few orders of very many.
-    let model = Builder::<true>::new().max_bound(0).max_executions(50);
+    let model = Builder::new().max_bound(0).max_executions(50);
     let report = model.explore(move || {
         let count = Arc::new(AtomicU32::new(0));
         let spawn = |_| {

@@ -32,9 +32,7 @@ world!(model_world, ::icb_std);
 /// Runs a case in a model: with at most one preemption, every interleaving must pass.
 #[cfg(icb)]
 fn explore(case: fn()) {
-    // Going on after a failure also leaves out the check for nondeterminism, which memory that is used again (the same
-    // address, another object) would fail where no quarantining allocator is installed.
-    let model = icb_core::worker::Builder::<true>::new().max_bound(1).max_executions(20_000).keep_going(true);
+    let model = icb_std::model::Builder::new().max_bound(1).max_executions(20_000);
     let report = model.explore(case);
     if let Some(failure) = report.failure {
         panic!("{:?}: {}\n{}", failure.kind, failure.message, failure.schedule);

@@ -105,15 +105,19 @@ pub(crate) fn comparisons() {
 pub(crate) fn uninitialised() {
     let mut one = Arc::<u32>::new_uninit();
     Arc::get_mut(&mut one).unwrap().write(5);
+    // SAFETY: it has just been written.
     assert_eq!(*unsafe { one.assume_init() }, 5);
+    // SAFETY: zero is a number.
     let zeroed = unsafe { Arc::<[u32]>::new_zeroed_slice(3).assume_init() };
     assert_eq!(*zeroed, [0, 0, 0]);
+    // SAFETY: as above.
     assert_eq!(*unsafe { Arc::<u32>::new_zeroed().assume_init() }, 0);
     assert_eq!(*Arc::pin(3), 3);
 }
 
 pub(crate) fn raw() {
     let raw = Arc::into_raw(Arc::new(String::from("a")));
+    // SAFETY: the pointers come from `into_raw`, and the counts are as the calls want them.
     unsafe {
         Arc::increment_strong_count(raw);
         let one = Arc::from_raw(raw);

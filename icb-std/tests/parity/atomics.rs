@@ -35,9 +35,11 @@ pub(crate) fn integers() {
             }
             let mut a = $atomic::from(1);
             *a.get_mut() += 1;
+            // SAFETY: nobody else has the variable.
             assert_eq!(unsafe { a.as_ptr().read() }, 2);
             assert_eq!(a.into_inner(), 2);
             let mut value: $value = 8;
+            // SAFETY: the variable is aligned for its own size and nobody else has it.
             assert_eq!(unsafe { $atomic::from_ptr(&raw mut value) }.fetch_add(1, SeqCst), 8);
             assert_eq!(value, 9);
         } )* };
@@ -67,6 +69,7 @@ pub(crate) fn pointers() {
     let base = array.as_mut_ptr();
     let a = AtomicPtr::new(base);
     assert_eq!(a.fetch_ptr_add(2, SeqCst), base);
+    // SAFETY: it points into the array.
     assert_eq!(unsafe { *a.load(SeqCst) }, 3);
     assert_eq!(a.fetch_ptr_sub(1, SeqCst), base.wrapping_add(2));
     assert_eq!(a.fetch_byte_add(1, SeqCst), base.wrapping_add(1));
@@ -116,10 +119,12 @@ pub(crate) fn updates() {
 pub(crate) fn layout() {
     assert_eq!((size_of::<AtomicU8>(), align_of::<AtomicU64>()), (1, 8));
     assert_eq!(size_of::<Option<AtomicPtr<u8>>>(), size_of::<Option<std::sync::atomic::AtomicPtr<u8>>>());
+    // SAFETY: atomics are valid when zeroed.
     let zeroed: [AtomicUsize; 2] = unsafe { std::mem::zeroed() };
     assert_eq!(zeroed[1].fetch_add(1, SeqCst), 0);
     let value: usize = 3;
     let real = std::sync::atomic::AtomicUsize::new(value);
+    // SAFETY: the layouts are the same.
     let seen: &AtomicUsize = unsafe { &*(&raw const real).cast() };
     assert_eq!(seen.load(SeqCst), 3);
 }

@@ -27,7 +27,7 @@ pub(crate) fn values() {
 }
 
 pub(crate) fn lazily_initialised() {
-    thread_local!(static CELL: OnceCell<u32> = OnceCell::new());
+    thread_local!(static CELL: OnceCell<u32> = const { OnceCell::new() });
     let child = thread::spawn(|| {
         CELL.with(|cell| assert_eq!(cell.get_or_init(|| 3), &3));
         CELL.with(|cell| *cell.get_or_init(|| 4))

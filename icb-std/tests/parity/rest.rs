@@ -8,15 +8,18 @@ use std::task::{Context, Poll, Waker};
 
 pub(crate) fn cells() {
     let mut cell = UnsafeCell::new(1);
+    // SAFETY: nobody else has the cell.
     unsafe { *cell.get() += 1 };
     *cell.get_mut() += 1;
     assert_eq!(format!("{cell:?}"), "UnsafeCell { .. }");
     assert_eq!(cell.into_inner(), 3);
     let mut value = 4;
     let cell = UnsafeCell::from_mut(&mut value);
+    // SAFETY: as above.
     assert_eq!(unsafe { *UnsafeCell::raw_get(cell) }, 4);
     assert_eq!(size_of::<UnsafeCell<u8>>(), 1);
     let cell: &UnsafeCell<[u8]> = &UnsafeCell::new([1, 2]);
+    // SAFETY: as above.
     assert_eq!(unsafe { (&(*cell.get())).len() }, 2);
     assert_eq!(UnsafeCell::<u8>::from(3).into_inner() + UnsafeCell::<u8>::default().into_inner(), 3);
 }
