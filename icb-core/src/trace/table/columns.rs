@@ -37,6 +37,11 @@ enum Row<'a> {
     Gap(usize),
     /// A thread that cannot go on.
     Waits(&'a DeadlockEntry),
+    /// What went wrong, in the column of the thread that failed.
+    End {
+        thread: ThreadId,
+        failure: &'a Failure,
+    },
 }
 
 /// Lays out the interleaving of a failure.
@@ -44,13 +49,13 @@ pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Optio
     let trace = &failure.trace;
     let mut rows = shorten(rows(trace, names, options.full), options.full);
     rows.extend(failure.waiting.iter().map(Row::Waits));
+    if failure.waiting.is_empty() {
+        let thread = failure.thread.or_else(|| trace.steps.last().map(|step| step.thread));
+        rows.extend(thread.map(|thread| Row::End { thread, failure }));
+    }
     let layout = Layout::new(trace, &rows, names, options.width);
     let mut lines = layout.heading(names);
     lines.extend(rows.iter().map(|row| layout.row(row, names)));
-    if failure.waiting.is_empty() {
-        let thread = failure.thread.or_else(|| trace.steps.last().map(|step| step.thread));
-        lines.extend(thread.map(|thread| layout.end(failure, thread)));
-    }
     lines
 }
 
@@ -234,21 +239,20 @@ impl Layout {
                 self.cell(&mut line, entry.thread, &waits(entry, names, self.detail), Style::Error);
                 line
             }
+            Row::End { thread, failure } => {
+                let mut line = gutter(Some("✗"), None);
+                let message = failure.message.lines().next().unwrap_or_default();
+                let text = if self.columns.is_empty() {
+                    format!("{}: {message}", failure.kind.words())
+                } else {
+                    failure.kind.words().to_owned()
+                };
+                self.cell(&mut line, *thread, &text, Style::Error);
+                line
+            }
             Row::Gap(count) => Line::of(format!("{:>GUTTER$}", "⋮     │ "), Style::Dim)
                 .and(format!("{count} lines not shown"), Style::Dim),
         }
-    }
-
-    /// The last line: what went wrong, in the column of the thread that failed.
-    fn end(&self, failure: &Failure, thread: ThreadId) -> Line {
-        let mut line = gutter(Some("✗"), None);
-        let message = failure.message.lines().next().unwrap_or_default();
-        if self.columns.is_empty() {
-            self.cell(&mut line, thread, &format!("{}: {message}", failure.kind.words()), Style::Error);
-        } else {
-            self.cell(&mut line, thread, failure.kind.words(), Style::Error);
-        }
-        line
     }
 
     /// Text in one thread's column, the others empty.
@@ -300,6 +304,7 @@ fn natural_width(thread: ThreadId, rows: &[Row<'_>], names: &Names<'_>, detail: 
         Row::Step(step) if step.thread == thread => width_of(&names.step(step, detail)),
         Row::Preempted { preempted: Some(preempted), .. } if *preempted == thread => 15,
         Row::Waits(entry) if entry.thread == thread => width_of(&waits(entry, names, detail)),
+        Row::End { thread: failed, failure } if *failed == thread => width_of(failure.kind.words()),
         Row::Folded { thread: folded, .. } if *folded == thread => 17,
         _ => 0,
     });

@@ -19,7 +19,7 @@ const MACHINERY: [&str; 10] = [
 ];
 
 /// Packages whose source files say nothing about it either.
-const MACHINERY_PACKAGES: [&str; 4] = ["icb-core", "icb-std", "generator", "backtrace"];
+const MACHINERY_PACKAGES: [&str; 5] = ["icb-core", "icb-std", "generator", "backtrace", "scoped-tls"];
 
 /// Frames shown of a backtrace, at most.
 const MAX_FRAMES: usize = 12;
