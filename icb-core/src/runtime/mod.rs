@@ -16,7 +16,7 @@ pub use execution::Settings;
 pub use object::{
     AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic, cell,
     cell_end, choose, count, count_last, current, epoch, fence, is_finished, is_static, join, local, local_destroyed,
-    now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, unpark,
+    now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, thread_name, unpark,
 };
 
 use crate::program::{Chooser, End, Observer, Outcome, Program};

@@ -12,6 +12,7 @@ use super::{GiveUp, Running, running};
 use crate::program::Granularity;
 use crate::trace::{Action, Failure, FailureKind, ObjectClass, ObjectId, Operation, ThreadId};
 use std::panic::Location;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -346,7 +347,7 @@ pub enum ThreadEnd {
 /// `thread::spawn`: the new thread will run `main`. The caller must make sure that what `main` borrows outlives
 /// the thread (`thread::scope` does). `stack_size` in bytes. `None` outside an execution.
 #[track_caller]
-pub fn spawn(name: Option<String>, stack_size: Option<usize>, main: ThreadMain) -> Option<ThreadId> {
+pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain) -> Option<ThreadId> {
     let running = running()?;
     let location = Location::caller();
     if running.with(|e| e.giving_up) {
@@ -400,6 +401,12 @@ pub fn panic_handled(thread: ThreadId) {
 #[must_use]
 pub fn current() -> Option<ThreadId> {
     running().map(|running| running.with(|e| ThreadId::new(e.current)))
+}
+
+/// The name that the calling thread was given when it was spawned.
+#[must_use]
+pub fn thread_name() -> Option<Arc<str>> {
+    running()?.with(|e| e.threads[e.current].name.clone())
 }
 
 /// Whether the calling thread is unwinding. `None` outside an execution.

@@ -5,6 +5,7 @@ use super::coroutine::{Coroutine, Suspension};
 use crate::memory::happens_before::ThreadClock;
 use crate::trace::{Frame, ObjectId, SourceLocation};
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How far a thread is.
@@ -71,7 +72,7 @@ pub(crate) struct Thread {
     pub(crate) parent: Option<usize>,
     pub(crate) spawn_index: u64,
     pub(crate) spawn_count: u64,
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<Arc<str>>,
     /// Where its pending operation stands in the program.
     pub(crate) location: Option<&'static Location<'static>>,
     pub(crate) readiness: Readiness,
@@ -147,7 +148,7 @@ const MAX_PERIOD: usize = 4;
 
 impl Thread {
     /// Makes the slot a new thread. Its clock is begun by the caller.
-    pub(crate) fn reset(&mut self, object: ObjectId, parent: Option<usize>, spawn_index: u64, name: Option<String>) {
+    pub(crate) fn reset(&mut self, object: ObjectId, parent: Option<usize>, spawn_index: u64, name: Option<Arc<str>>) {
         self.life = Life::Unborn;
         self.object = object;
         self.token_object = ObjectId::NONE;

@@ -33,13 +33,7 @@ pub struct Thread {
 #[derive(Clone)]
 enum Inner {
     Real(::std::thread::Thread),
-    Modelled(Arc<Modelled>),
-}
-
-struct Modelled {
-    id: door::ThreadId,
-    epoch: u32,
-    name: Option<Box<str>>,
+    Modelled { id: door::ThreadId, epoch: u32, name: Option<Arc<str>> },
 }
 
 impl Thread {
@@ -48,9 +42,8 @@ impl Thread {
     }
 
     /// A thread of the running execution.
-    pub(super) fn modelled(id: door::ThreadId, name: Option<&str>) -> Thread {
-        let name = name.map(Box::from);
-        Thread { inner: Inner::Modelled(Arc::new(Modelled { id, epoch: door::epoch(), name })) }
+    pub(super) fn modelled(id: door::ThreadId, name: Option<Arc<str>>) -> Thread {
+        Thread { inner: Inner::Modelled { id, epoch: door::epoch(), name } }
     }
 
     /// Mirrors `std::thread::Thread::unpark`.
@@ -60,8 +53,8 @@ impl Thread {
         match &self.inner {
             Inner::Real(thread) => thread.unpark(),
             // A thread of an execution that has ended waits for nothing.
-            Inner::Modelled(thread) if thread.epoch != door::epoch() => {}
-            Inner::Modelled(thread) => door::unpark(thread.id),
+            Inner::Modelled { epoch, .. } if *epoch != door::epoch() => {}
+            Inner::Modelled { id, .. } => door::unpark(*id),
         }
     }
 
@@ -70,7 +63,7 @@ impl Thread {
     pub fn id(&self) -> ThreadId {
         ThreadId(match &self.inner {
             Inner::Real(thread) => Id::Real(thread.id()),
-            Inner::Modelled(thread) => Id::Modelled(thread.id, thread.epoch),
+            Inner::Modelled { id, epoch, .. } => Id::Modelled(*id, *epoch),
         })
     }
 
@@ -79,7 +72,8 @@ impl Thread {
     pub fn name(&self) -> Option<&str> {
         match &self.inner {
             Inner::Real(thread) => thread.name(),
-            Inner::Modelled(thread) => thread.name.as_deref(),
+            Inner::Modelled { id, .. } if *id == door::ThreadId::MAIN => Some("main"),
+            Inner::Modelled { name, .. } => name.as_deref(),
         }
     }
 }
@@ -90,45 +84,11 @@ impl fmt::Debug for Thread {
     }
 }
 
-/// The key of the calling thread's own handle among the runtime's thread-local values. Its content is never read;
-/// being mutable, it has an address of its own.
-static CURRENT: ::std::sync::atomic::AtomicU8 = ::std::sync::atomic::AtomicU8::new(0);
-
-fn current_key() -> *const () {
-    (&raw const CURRENT).cast()
-}
-
 /// Mirrors `std::thread::current`.
 #[must_use]
 pub fn current() -> Thread {
-    let Some(id) = door::current() else {
-        return Thread::real(::std::thread::current());
-    };
-    if let Some(thread) = door::local(current_key()) {
-        // SAFETY: the value under this key is a `Box<Thread>` that `set_current` made; it lives until the runtime
-        // drops it, and the reference ends here.
-        return unsafe { (*thread.cast::<Thread>()).clone() };
-    }
-    let name = if id == door::ThreadId::MAIN { Some("main") } else { None };
-    let thread = Thread::modelled(id, name);
-    set_current(thread.clone());
-    thread
-}
-
-/// Makes `thread` the calling thread's own handle.
-pub(super) fn set_current(thread: Thread) {
-    /// # Safety
-    /// `thread` was made by `Box::into_raw`, and is owned.
-    unsafe fn drop_thread(thread: *mut ()) {
-        // SAFETY: the caller's promise.
-        drop(unsafe { Box::from_raw(thread.cast::<Thread>()) });
-    }
-    if door::local_destroyed(current_key()) {
-        return;
-    }
-    let value = Box::into_raw(Box::new(thread)).cast();
-    if !door::set_local(current_key(), value, drop_thread) {
-        // SAFETY: nobody has taken the value.
-        unsafe { drop_thread(value) };
+    match door::current() {
+        Some(id) => Thread::modelled(id, door::thread_name()),
+        None => Thread::real(::std::thread::current()),
     }
 }

@@ -2,7 +2,7 @@
 //! serves real threads and threads of an execution.
 
 use super::scope::ScopeData;
-use super::{Result, Thread, current};
+use super::{Result, Thread};
 use crate::door::{self, ThreadEnd};
 use ::std::cell::UnsafeCell;
 use ::std::ffi::CString;
@@ -17,7 +17,8 @@ struct Packet<'scope, T> {
     /// The scope that counts this thread, if it is a real one.
     scope: Option<Arc<ScopeData>>,
     result: UnsafeCell<Option<Result<T>>>,
-    outcome: Arc<Outcome>,
+    /// Present in a scope of an execution.
+    outcome: Option<Arc<Outcome>>,
     _marker: PhantomData<Option<&'scope ScopeData>>,
 }
 
@@ -49,11 +50,13 @@ impl Outcome {
 }
 
 /// Goes with a thread's closure.
-struct Over(Arc<Outcome>);
+struct Over(Option<Arc<Outcome>>);
 
 impl Drop for Over {
     fn drop(&mut self) {
-        self.0.over.store(true, Ordering::Relaxed);
+        if let Some(outcome) = &self.0 {
+            outcome.over.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -104,7 +107,9 @@ impl<T> JoinInner<'_, T> {
                 if epoch == door::epoch() {
                     door::join(id);
                 }
-                self.packet.outcome.joined.store(true, Ordering::Relaxed);
+                if let Some(outcome) = &self.packet.outcome {
+                    outcome.joined.store(true, Ordering::Relaxed);
+                }
             }
         }
         match Arc::get_mut(&mut self.packet).and_then(|packet| packet.result.get_mut().take()) {
@@ -137,7 +142,7 @@ where
     if let Some(scope) = &counting {
         scope.increment_num_running_threads();
     }
-    let outcome = Arc::new(Outcome::default());
+    let outcome = scope.filter(|_| modelled).map(|_| Arc::new(Outcome::default()));
     let result = UnsafeCell::new(None);
     let packet = Arc::new(Packet { scope: counting, result, outcome: outcome.clone(), _marker: PhantomData });
     let theirs = packet.clone();
@@ -147,7 +152,9 @@ where
         let _over = over;
         let result = catch_unwind(AssertUnwindSafe(f));
         let panicked = result.is_err();
-        theirs.outcome.panicked.store(panicked, Ordering::Relaxed);
+        if let Some(outcome) = &theirs.outcome {
+            outcome.panicked.store(panicked, Ordering::Relaxed);
+        }
         // SAFETY: nobody else reaches the result before this thread has ended.
         unsafe { *theirs.result.get() = Some(result) };
         drop(theirs);
@@ -169,21 +176,13 @@ where
     if let Some(name) = &name {
         CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
     }
-    let own_name = name.clone();
-    let main = Box::new(move || {
-        if let Some(id) = door::current() {
-            current::set_current(Thread::modelled(id, own_name.as_deref()));
-        }
-        run()
-    });
     // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
     let main =
-        unsafe { ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, door::ThreadMain>(main) };
-    let handle_name = name.clone();
-    let id = door::spawn(name, stack_size, main).expect("the execution has just been seen active");
-    if let Some(scope) = scope {
+        unsafe { ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, door::ThreadMain>(Box::new(run)) };
+    let name: Option<Arc<str>> = name.map(Arc::from);
+    let id = door::spawn(name.clone(), stack_size, main).expect("the execution has just been seen active");
+    if let (Some(scope), Some(outcome)) = (scope, outcome) {
         scope.add(id, outcome);
     }
-    let thread = Thread::modelled(id, handle_name.as_deref());
-    Ok(JoinInner { native: Native::Modelled(id, door::epoch()), thread, packet })
+    Ok(JoinInner { native: Native::Modelled(id, door::epoch()), thread: Thread::modelled(id, name), packet })
 }

@@ -6,12 +6,13 @@ use crate::runtime::execution::Execution;
 use crate::runtime::threads::{Life, Readiness, Thread};
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
 use std::panic::Location;
+use std::sync::Arc;
 
 impl Execution {
     /// Creates a thread whose begin is pending. Its parent is the running thread, if there is one.
     pub(in crate::runtime) fn create_thread(
         &mut self,
-        name: Option<String>,
+        name: Option<Arc<str>>,
         stack_size: Option<usize>,
         location: Option<&'static Location<'static>>,
         job: ThreadJob,
@@ -43,7 +44,7 @@ impl Execution {
             let info = ThreadInfo {
                 id: ThreadId::new(index),
                 path: self.path(index),
-                name: self.threads[index].name.clone(),
+                name: self.threads[index].name.as_deref().map(str::to_owned),
                 spawned_at: location.filter(|_| parent.is_some()).map(Into::into),
             };
             // SAFETY: see `Execution::observe_step`.
