@@ -15,7 +15,7 @@ struct Level {
 
 /// The search. It runs `rounds` times over, so that what shuttle sets up once a run does not count.
 #[derive(Debug)]
-pub struct AtMostPreemptions {
+pub(crate) struct AtMostPreemptions {
     bound: u32,
     rounds: u64,
     levels: Vec<Level>,
@@ -28,7 +28,7 @@ pub struct AtMostPreemptions {
 
 impl AtMostPreemptions {
     /// All executions with at most `bound` preemptions, `rounds` times.
-    pub fn new(bound: u32, rounds: u64) -> Self {
+    pub(crate) fn new(bound: u32, rounds: u64) -> Self {
         AtMostPreemptions {
             bound,
             rounds,

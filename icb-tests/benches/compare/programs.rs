@@ -6,31 +6,31 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Visible operations since the last [`take_steps`].
-pub static STEPS: AtomicU64 = AtomicU64::new(0);
+pub(crate) static STEPS: AtomicU64 = AtomicU64::new(0);
 
 /// The visible operations counted so far; the count begins anew.
-pub fn take_steps() -> u64 {
+pub(crate) fn take_steps() -> u64 {
     STEPS.swap(0, Relaxed)
 }
 
 /// A name and what to run.
-pub type Entry = (&'static str, fn());
+pub(crate) type Entry = (&'static str, fn());
 
 /// Data that threads share without synchronizing on it. The library under test has no such cell, so nothing is checked.
 #[derive(Debug)]
-pub struct Unchecked<T>(std::cell::UnsafeCell<T>);
+pub(crate) struct Unchecked<T>(std::cell::UnsafeCell<T>);
 
 impl<T> Unchecked<T> {
     /// A cell.
-    pub fn new(value: T) -> Self {
+    pub(crate) fn new(value: T) -> Self {
         Unchecked(std::cell::UnsafeCell::new(value))
     }
     /// One read.
-    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         f(self.0.get())
     }
     /// One write.
-    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         f(self.0.get())
     }
 }
@@ -38,7 +38,7 @@ impl<T> Unchecked<T> {
 macro_rules! world {
     ($(#[$doc:meta])* $world:ident, $library:ident, $cell:ty, $counts:literal) => {
         $(#[$doc])*
-        pub mod $world {
+        pub(crate) mod $world {
             use super::{Entry, STEPS};
             use ::$library::sync::atomic::AtomicUsize;
             use ::$library::sync::{Condvar, Mutex, MutexGuard, RwLock};
@@ -134,7 +134,7 @@ macro_rules! world {
             // ---- the programs -----------------------------------------------------------------------------------
 
             /// `n` threads, `k` times each: load, store the successor.
-            pub fn counter_racy(n: usize, k: usize) {
+            pub(crate) fn counter_racy(n: usize, k: usize) {
                 let counter = Arc::new(Atomic::new(0));
                 join_all(spawn_all(n, move |_| {
                     for _ in 0..k {
@@ -145,7 +145,7 @@ macro_rules! world {
             }
 
             /// The same under a mutex.
-            pub fn mutex_counter(n: usize, k: usize) {
+            pub(crate) fn mutex_counter(n: usize, k: usize) {
                 let counter = Arc::new(Mutex::new(0));
                 join_all(spawn_all(n, move |_| {
                     for _ in 0..k {
@@ -196,7 +196,7 @@ macro_rules! world {
             }
 
             /// The victim pushes `size` items and pops as many, a thief steals as often.
-            pub fn wsq(size: usize) {
+            pub(crate) fn wsq(size: usize) {
                 let deque = Arc::new(Deque {
                     // Not 0, so that a tail below an empty deque's head is no overflow.
                     head: Atomic::new(1),
@@ -220,7 +220,7 @@ macro_rules! world {
             }
 
             /// A bounded buffer under one mutex with two condvars; main consumes.
-            pub fn prodcons(producers: usize, items: usize, capacity: usize) {
+            pub(crate) fn prodcons(producers: usize, items: usize, capacity: usize) {
                 let shared = Arc::new((Mutex::new(VecDeque::with_capacity(capacity)), Condvar::new(), Condvar::new()));
                 let theirs = shared.clone();
                 let threads = spawn_all(producers, move |index| {
@@ -287,7 +287,7 @@ macro_rules! world {
             }
 
             /// `n` threads, main one of them: each pushes one node and pops one.
-            pub fn treiber(n: usize) {
+            pub(crate) fn treiber(n: usize) {
                 let stack = Arc::new(Stack {
                     head: Atomic::new(0),
                     next: (0..=n).map(|_| Cell(<$cell>::new(0))).collect(),
@@ -303,7 +303,7 @@ macro_rules! world {
             }
 
             /// `n` philosophers who take the lower fork first.
-            pub fn dining_ok(n: usize) {
+            pub(crate) fn dining_ok(n: usize) {
                 let forks: Arc<Vec<Mutex<()>>> = Arc::new((0..n).map(|_| Mutex::new(())).collect());
                 join_all(spawn_all(n, move |index| {
                     let (left, right) = (index, (index + 1) % n);
@@ -313,7 +313,7 @@ macro_rules! world {
             }
 
             /// Readers and one writer, main, `k` rounds each.
-            pub fn rwlock_mix(readers: usize, k: usize) {
+            pub(crate) fn rwlock_mix(readers: usize, k: usize) {
                 let value = Arc::new(RwLock::new(0));
                 let theirs = value.clone();
                 let threads = spawn_all(readers, move |_| {
@@ -332,7 +332,7 @@ macro_rules! world {
             }
 
             /// What is measured.
-            pub const PROGRAMS: [Entry; 15] = [
+            pub(crate) const PROGRAMS: [Entry; 15] = [
                 ("counter_racy(2,2)", || counter_racy(2, 2)),
                 ("counter_racy(2,3)", || counter_racy(2, 3)),
                 ("counter_racy(3,1)", || counter_racy(3, 1)),

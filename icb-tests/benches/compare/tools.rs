@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// loom, its depth-first search with partial-order reduction and `preemption_bound`. Executions of one round.
-pub fn loom(program: fn(), bound: u32, rounds: u64) -> u64 {
+pub(crate) fn loom(program: fn(), bound: u32, rounds: u64) -> u64 {
     let count = Arc::new(AtomicU64::new(0));
     for _ in 0..rounds {
         let count = count.clone();
@@ -32,41 +32,41 @@ fn shuttle_config() -> shuttle::Config {
 }
 
 /// shuttle, with the bounded search plugged in. Executions of one round.
-pub fn shuttle(program: fn(), bound: u32, rounds: u64) -> u64 {
+pub(crate) fn shuttle(program: fn(), bound: u32, rounds: u64) -> u64 {
     let runner = shuttle::Runner::new(AtMostPreemptions::new(bound, rounds), shuttle_config());
     runner.run(program) as u64 / rounds
 }
 
 /// shuttle's own depth-first search, without a bound, cut off after `max` executions. Executions run.
-pub fn shuttle_depth_first(program: fn(), max: usize) -> u64 {
+pub(crate) fn shuttle_depth_first(program: fn(), max: usize) -> u64 {
     shuttle::Runner::new(DfsScheduler::new(Some(max), false), shuttle_config()).run(program) as u64
 }
 
 /// What icb has run.
 #[derive(Clone, Debug, Default)]
-pub struct IcbCounts {
+pub(crate) struct IcbCounts {
     /// Executions with at most so many preemptions, by bound.
-    pub executions: Vec<u64>,
+    pub(crate) executions: Vec<u64>,
     /// Steps by icb's own count, over all bounds.
-    pub steps: u64,
+    pub(crate) steps: u64,
 }
 
 /// icb, race detection on, no reduction, terminal states counted: the defaults, but for spurious wake-ups, which the
 /// others do not have, and the second run of the first execution, which serves to tell a nondeterministic test.
-pub struct Icb {
+pub(crate) struct Icb {
     program: CoroutineProgram,
 }
 
 impl Icb {
     /// Ready to run; what is pooled is kept between rounds, as it is between executions.
-    pub fn new(program: fn()) -> Self {
+    pub(crate) fn new(program: fn()) -> Self {
         let settings = Settings { spurious: false, ..Settings::default() };
         let tape = Tape::new(2 * settings.max_steps as usize);
         Icb { program: CoroutineProgram::new(Arc::new(program), settings, tape) }
     }
 
     /// Counts of one round.
-    pub fn run(&mut self, bound: u32, rounds: u64) -> IcbCounts {
+    pub(crate) fn run(&mut self, bound: u32, rounds: u64) -> IcbCounts {
         let mut counts = IcbCounts::default();
         for _ in 0..rounds {
             let mut explorer = Explorer::new(Options { check_determinism: false, ..Options::default() });
