@@ -134,6 +134,24 @@ impl Chooser for Default_ {
     }
 }
 
+/// Nanoseconds of one execution without a search, once warm.
+fn report_execution<F: Fn() + Send + Sync + 'static>(name: &str, f: F) {
+    const ROUNDS: u32 = 20_000;
+    let mut program = program(f);
+    let mut steps = 0;
+    let mut samples: Vec<f64> = (0..9)
+        .map(|_| {
+            let began = cpu_time();
+            for _ in 0..ROUNDS {
+                steps = program.run(&mut Default_, None).step_count;
+            }
+            (cpu_time() - began) / f64::from(ROUNDS)
+        })
+        .collect();
+    samples.sort_by(f64::total_cmp);
+    println!("| {name} | none | | {steps} | | {:.0} | | |", samples[samples.len() / 2] * 1e9);
+}
+
 /// Allocations of one execution without a search, once warm.
 fn allocations_of_an_execution<F: Fn() + Send + Sync + 'static>(f: F) -> u64 {
     let mut program = program(f);
@@ -154,7 +172,9 @@ fn main() {
     println!("| program | bound | executions | steps of one | executions/s | ns/execution | ns/step | allocations of one |");
     println!("|---|---:|---:|---:|---:|---:|---:|---:|");
     report("nothing", 0, || ());
+    report_execution("nothing", || ());
     for threads in 1..=3 {
+        report_execution(&format!("spawn and join {threads}"), move || atomics(threads, 0));
         report(&format!("spawn and join {threads}"), 0, move || atomics(threads, 0));
     }
     report("1 thread, 300 atomic operations", 0, || atomics(1, 300));
