@@ -116,15 +116,15 @@ const TAPE_LENGTH: usize = 4_096;
 type Slot = std::sync::Arc<std::sync::Mutex<Option<Outcome>>>;
 
 /// A program whose outcomes are noted.
-struct Watched<'p, F> {
-    coroutines: CoroutineProgram<F>,
+struct Watched<'p> {
+    coroutines: CoroutineProgram,
     program: &'p Program,
     finished: Slot,
     levels: Vec<Level>,
     bound: usize,
 }
 
-impl<F: Fn() + Send + Sync + 'static> CoreProgram for Watched<'_, F> {
+impl CoreProgram for Watched<'_> {
     fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> CoreOutcome {
         let result = self.coroutines.run(chooser, observer);
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).take();
