@@ -121,3 +121,22 @@ impl<T> fmt::Debug for JoinHandle<T> {
         f.debug_struct("JoinHandle").finish_non_exhaustive()
     }
 }
+
+#[cfg(unix)]
+mod unix {
+    use super::JoinHandle;
+    use ::std::os::unix::thread::{JoinHandleExt, RawPthread};
+
+    /// A thread of an execution has no thread of the operating system to name: these panic for it.
+    impl<T> JoinHandleExt for JoinHandle<T> {
+        #[track_caller]
+        fn as_pthread_t(&self) -> RawPthread {
+            self.0.real().as_pthread_t()
+        }
+
+        #[track_caller]
+        fn into_pthread_t(self) -> RawPthread {
+            self.0.into_real().into_pthread_t()
+        }
+    }
+}

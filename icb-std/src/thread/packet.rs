@@ -87,8 +87,31 @@ enum Native {
 }
 
 impl<T> JoinInner<'_, T> {
+    /// The thread of the operating system.
+    ///
+    /// # Panics
+    /// If it is a thread of an execution: it has none of its own.
+    #[cfg(unix)]
+    #[track_caller]
+    pub(super) fn real(&self) -> &::std::thread::JoinHandle<()> {
+        match &self.native {
+            Native::Real(thread) => thread,
+            Native::Modelled(..) => panic!("a thread of an execution is no thread of the operating system"),
+        }
+    }
+
     pub(super) fn thread(&self) -> &Thread {
         &self.thread
+    }
+
+    #[cfg(unix)]
+    #[track_caller]
+    pub(super) fn into_real(self) -> ::std::thread::JoinHandle<()> {
+        self.real();
+        match self.native {
+            Native::Real(thread) => thread,
+            Native::Modelled(..) => unreachable!("it has just been seen real"),
+        }
     }
 
     #[track_caller]
@@ -177,8 +200,9 @@ where
         CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
     }
     // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
-    let main =
-        unsafe { ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, door::ThreadMain>(Box::new(run)) };
+    let main = unsafe {
+        ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, door::ThreadMain>(Box::new(run))
+    };
     let name: Option<Arc<str>> = name.map(Arc::from);
     let id = door::spawn(name.clone(), stack_size, main).expect("the execution has just been seen active");
     if let (Some(scope), Some(outcome)) = (scope, outcome) {
