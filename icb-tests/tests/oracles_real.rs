@@ -90,8 +90,9 @@ fn executions_are_those_of_the_reference() {
 fn compare_all_terminal_states(large: bool) {
     for Oracle { program, expected } in oracles() {
         let is_large = TOO_LARGE.iter().any(|name| program.name.starts_with(name));
-        // The number of interleavings of this one has twelve digits under a main thread.
-        if is_large != large || program.name.starts_with("O17 ") {
+        // These two have more interleavings under a main thread than one would wait for.
+        let is_endless = ["O17 ", "O33 "].iter().any(|name| program.name.starts_with(name));
+        if is_large != large || is_endless {
             continue;
         }
         let program = like_std(&program);
