@@ -169,7 +169,9 @@ fn main() {
     if std::env::args().any(|a| a == "--test") {
         return; // `cargo test --benches` only wants to see it compile.
     }
-    println!("| program | bound | executions | steps of one | executions/s | ns/execution | ns/step | allocations of one |");
+    println!(
+        "| program | bound | executions | steps of one | executions/s | ns/execution | ns/step | allocations of one |"
+    );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|");
     report("nothing", 0, || ());
     report_execution("nothing", || ());
@@ -186,7 +188,8 @@ fn main() {
 
     println!();
     type Operations = fn(usize);
-    let kinds: [(&str, Operations); 2] = [("atomic operations", |n| atomics(2, n)), ("locks and unlocks", |n| locks(2, n))];
+    let kinds: [(&str, Operations); 2] =
+        [("atomic operations", |n| atomics(2, n)), ("locks and unlocks", |n| locks(2, n))];
     for (name, run) in kinds {
         let [short, long] = [200, 400].map(|n| allocations_of_an_execution(move || run(n)));
         println!("allocations of an execution with 2 x 200 {name}: {short}, with 2 x 400: {long}");

@@ -14,7 +14,9 @@ mod naive;
 mod programs;
 mod tools;
 
-use programs::{Entry, in_icb, in_icb_counted, in_loom, in_loom_counted, in_shuttle, in_shuttle_counted, take_steps};
+use programs::{
+    Entry, in_icb, in_icb_counted, in_loom, in_loom_counted, in_shuttle, in_shuttle_counted, take_steps,
+};
 use std::time::Duration;
 use tools::{Icb, IcbCounts};
 
@@ -193,9 +195,12 @@ fn print_table(rows: &[Row]) {
 
 fn print_counts(rows: &[Row]) {
     println!("\n## Executions with at most 0, 1, 2, 3 preemptions\n");
-    println!("| program | loom | shuttle | icb | shuttle's own search, executions/s |\n|---|---|---|---|---:|");
+    println!(
+        "| program | loom | shuttle | icb | shuttle's own search, executions/s |\n|---|---|---|---|---:|"
+    );
     for row in rows {
-        let list = |counts: &[u64]| counts.iter().map(|&n| thousands(n as f64)).collect::<Vec<_>>().join(" · ");
+        let list =
+            |counts: &[u64]| counts.iter().map(|&n| thousands(n as f64)).collect::<Vec<_>>().join(" · ");
         println!(
             "| `{}` | {} | {} | {} | {} |",
             row.name,
@@ -231,7 +236,9 @@ fn main() {
     if arguments.iter().any(|a| a == "--test") {
         return; // `cargo test --benches` only wants to see it compile.
     }
-    if let Some(program) = arguments.iter().position(|a| a == "--profile").and_then(|at| arguments.get(at + 1)) {
+    if let Some(program) =
+        arguments.iter().position(|a| a == "--profile").and_then(|at| arguments.get(at + 1))
+    {
         return profile(program);
     }
     let quick = arguments.iter().any(|a| a == "--quick");

@@ -81,7 +81,8 @@ impl Scheduler for AtMostPreemptions {
             self.spent += level.chosen_cost;
             return Some(level.chosen);
         }
-        let going_on = current.filter(|&current| !yielding && runnable.iter().any(|task| task.id() == current));
+        let going_on =
+            current.filter(|&current| !yielding && runnable.iter().any(|task| task.id() == current));
         let default = going_on.unwrap_or_else(|| runnable[0].id());
         let cost = u32::from(going_on.is_some());
         // Up to the last level the choices are those of an execution before: nothing new is found there.
