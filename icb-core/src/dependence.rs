@@ -70,7 +70,8 @@ struct ObjectHash {
     reads: Lanes,
 }
 
-const KEYS: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0xD6E8_FEB8_6659_FD93, 0xA0761D6478BD642F];
+const KEYS: [u64; 4] =
+    [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0xD6E8_FEB8_6659_FD93, 0xA0761D6478BD642F];
 
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
@@ -142,7 +143,9 @@ impl DependenceHash {
         let object = &self.objects[access.object.index()];
         match access.mode {
             Mode::Read => mix(hash, object.write),
-            Mode::Write => mix(hash, add(object.write, [object.reads[0] ^ KEYS[2], object.reads[1] ^ KEYS[0]])),
+            Mode::Write => {
+                mix(hash, add(object.write, [object.reads[0] ^ KEYS[2], object.reads[1] ^ KEYS[0]]))
+            }
         }
     }
 
@@ -197,7 +200,9 @@ mod tests {
         use crate::trace::Ordering::SeqCst;
         let load = |object| Operation::new(Action::Load(SeqCst), ObjectId::new(object));
         let store = |object| Operation::new(Action::Store(SeqCst), ObjectId::new(object));
-        assert!(!conflicts(load(0), load(0)) && conflicts(load(0), store(0)) && !conflicts(store(1), store(0)));
+        assert!(
+            !conflicts(load(0), load(0)) && conflicts(load(0), store(0)) && !conflicts(store(1), store(0))
+        );
         let fence = Operation::new(Action::Fence(SeqCst), ObjectId::NONE);
         assert!(!conflicts(fence, fence));
         let wait = Operation::with_other(Action::Wait { timed: false }, ObjectId::new(3), ObjectId::new(4));

@@ -2,8 +2,7 @@
 //! nothing; whoever wants to know meanwhile passes a callback.
 
 use crate::observe::Signature;
-use crate::program::{Chooser, End, Program, SchedulingPoint};
-use crate::search::Strategy;
+use crate::program::{Chooser, End, Program, SchedulingPoint, Strategy};
 use crate::trace::{BoundReport, Failure, FailureKind, Report, Stopped, ThreadId};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -34,7 +33,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { limits: Limits::default(), stop_at_failure: true, count_states: true, check_determinism: true }
+        Options {
+            limits: Limits::default(),
+            stop_at_failure: true,
+            count_states: true,
+            check_determinism: true,
+        }
     }
 }
 
@@ -155,7 +159,8 @@ impl<'a> Explorer<'a> {
                 strategy.restart();
                 continue;
             };
-            bound.complete = !matches!(self.stopped, Some(s) if s != Stopped::Failure) && self.stopped.is_none();
+            bound.complete =
+                !matches!(self.stopped, Some(s) if s != Stopped::Failure) && self.stopped.is_none();
             bound.exhausted = bound.complete && strategy.is_exhausted();
             self.tell(Event::Bound(&bound));
             bounds.push(bound);

@@ -1,7 +1,9 @@
 //! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
 
 use crate::program::{Observer, StepEvent};
-use crate::trace::{Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace};
+use crate::trace::{
+    Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace,
+};
 use std::panic::Location;
 
 /// Records a trace, with backtraces at preemptions.
@@ -38,7 +40,13 @@ impl Recorder {
             "AtomicI16" => (bits as i16).to_string(),
             "AtomicI32" => (bits as i32).to_string(),
             "AtomicI64" | "AtomicIsize" => (bits as i64).to_string(),
-            _ if name.starts_with("AtomicPtr") => if bits == 0 { "null".to_owned() } else { "a pointer".to_owned() },
+            _ if name.starts_with("AtomicPtr") => {
+                if bits == 0 {
+                    "null".to_owned()
+                } else {
+                    "a pointer".to_owned()
+                }
+            }
             _ => bits.to_string(),
         })
     }

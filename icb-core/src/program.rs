@@ -1,4 +1,5 @@
-//! The seam: what can be run once under a chooser, what a chooser is shown, and what an observer sees.
+//! The seams: what can be run once under a chooser, what a chooser is shown, what an observer sees, what a strategy and
+//! a reduction are.
 //! This file holds the only definition of a preemption: [`SchedulingPoint::cost`].
 
 use crate::trace::{Access, Failure, Frame, ObjectInfo, Operation, ThreadId, ThreadInfo};
@@ -84,7 +85,11 @@ impl ThreadSet {
     #[must_use]
     #[inline]
     pub fn is_only(&self, thread: usize) -> bool {
-        if thread < 64 { self.low == 1 << thread && self.high.is_empty() } else { self.len() == 1 && self.contains(thread) }
+        if thread < 64 {
+            self.low == 1 << thread && self.high.is_empty()
+        } else {
+            self.len() == 1 && self.contains(thread)
+        }
     }
 
     /// The threads, lowest first.
@@ -221,7 +226,9 @@ impl SchedulingPoint<'_> {
     #[must_use]
     #[inline]
     pub fn is_early(&self, thread: ThreadId) -> bool {
-        !self.early.is_empty() && self.early.contains(thread.index()) && !self.enabled.contains(thread.index())
+        !self.early.is_empty()
+            && self.early.contains(thread.index())
+            && !self.enabled.contains(thread.index())
     }
 
     /// The choice that costs nothing and keeps the execution moving: the thread that ran before if it can go on
@@ -363,6 +370,51 @@ pub trait Program {
 
     /// Says which execution comes next, for whoever watches over the process.
     fn label(&mut self, _bound: u32, _execution: u64) {}
+}
+
+/// A search through the executions of a program. It is asked for the choices of one execution after another.
+pub trait Strategy: Chooser {
+    /// Prepares the next execution of the current bound. `false`: there is none left.
+    fn begin(&mut self) -> bool;
+
+    /// The execution is over.
+    fn end(&mut self, outcome: &Outcome);
+
+    /// The current bound.
+    fn bound(&self) -> u32;
+
+    /// Goes on to the next bound. `false`: no execution has more preemptions than the current bound, or the last
+    /// bound has been reached.
+    fn advance(&mut self) -> bool;
+
+    /// Whether nothing has been left out so far because of the bound.
+    fn is_exhausted(&self) -> bool;
+
+    /// Work items known to be left at the current bound, and the share of the bound that is done, if known.
+    fn progress(&self) -> (u64, Option<f64>);
+
+    /// The program has changed its scheduling points: everything begins anew.
+    fn restart(&mut self);
+
+    /// This search, as the one who chooses.
+    fn chooser(&mut self) -> &mut dyn Chooser;
+}
+
+/// Decides, at each scheduling point, which alternatives a strategy keeps for later.
+pub trait Reduction {
+    /// Whether an execution that lets `alternative` run here instead of the chosen thread is worth running.
+    fn keeps(&mut self, point: &SchedulingPoint<'_>, chosen: ThreadId, alternative: ThreadId) -> bool;
+}
+
+/// Keeps every alternative: the reference for all other reductions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Everything;
+
+impl Reduction for Everything {
+    #[inline]
+    fn keeps(&mut self, _: &SchedulingPoint<'_>, _: ThreadId, _: ThreadId) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

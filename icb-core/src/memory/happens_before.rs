@@ -148,8 +148,10 @@ mod tests {
 
     impl World {
         fn new() -> Self {
-            let mut world =
-                World { threads: Default::default(), variables: [AtomicClock::default(), AtomicClock::default()] };
+            let mut world = World {
+                threads: Default::default(),
+                variables: [AtomicClock::default(), AtomicClock::default()],
+            };
             for (index, thread) in world.threads.iter_mut().enumerate() {
                 thread.begin(index, None);
             }

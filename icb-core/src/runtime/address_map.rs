@@ -60,7 +60,14 @@ const fn line_bit(line: usize) -> u64 {
 
 impl AddressMap {
     pub(crate) fn new() -> Self {
-        AddressMap { entries: vec![Entry::default(); 1 << FIRST_BITS], shift: usize::BITS - FIRST_BITS, used: 0, epoch: 0, stride: MAX_STRIDE, lines: 0 }
+        AddressMap {
+            entries: vec![Entry::default(); 1 << FIRST_BITS],
+            shift: usize::BITS - FIRST_BITS,
+            used: 0,
+            epoch: 0,
+            stride: MAX_STRIDE,
+            lines: 0,
+        }
     }
 
     /// A new execution begins: nothing is known. Epochs are never zero and never come back.
@@ -126,8 +133,9 @@ impl AddressMap {
         }
         if size > LARGE {
             let epoch = self.epoch;
-            let inside =
-                |entry: &&mut Entry| entry.epoch == epoch && (start..start + size).contains(&(entry.key >> 2));
+            let inside = |entry: &&mut Entry| {
+                entry.epoch == epoch && (start..start + size).contains(&(entry.key >> 2))
+            };
             self.entries.iter_mut().filter(inside).for_each(|entry| entry.value = GONE);
             return;
         }

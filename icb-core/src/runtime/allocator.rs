@@ -54,7 +54,6 @@ impl Quarantine {
         self.noted < self.length
     }
 
-
     pub(super) fn get(&self, index: usize) -> Block {
         assert!(index < self.length, "no such block");
         // SAFETY: `length` entries have been written.
@@ -107,7 +106,9 @@ impl Quarantine {
     fn flush(&mut self) {
         for index in 0..self.length {
             let block = self.get(index);
-            if let (Ok(layout), true) = (Layout::from_size_align(block.size, block.align as usize), block.size > 0) {
+            if let (Ok(layout), true) =
+                (Layout::from_size_align(block.size, block.align as usize), block.size > 0)
+            {
                 // SAFETY: the block was allocated by the system's allocator with this layout, and its owner freed it.
                 unsafe { System.dealloc(block.start as *mut u8, layout) };
             }
@@ -180,9 +181,16 @@ unsafe impl GlobalAlloc for Allocator {
                 let size = layout.size();
                 // The bytes may never have been written; they are looked at as they are, and only ever raise a
                 // suspicion.
-                let suspect = size > 0 && start.read_volatile() == POISON && start.add(size - 1).read_volatile() == POISON;
+                let suspect = size > 0
+                    && start.read_volatile() == POISON
+                    && start.add(size - 1).read_volatile() == POISON;
                 std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
-                (*quarantine).push(Block { start: start.addr(), size, align: layout.align() as u32, suspect });
+                (*quarantine).push(Block {
+                    start: start.addr(),
+                    size,
+                    align: layout.align() as u32,
+                    suspect,
+                });
             },
             // SAFETY: the caller's promise.
             None => unsafe { System.dealloc(start, layout) },

@@ -10,10 +10,13 @@ use super::coroutine::Pool;
 use super::objects::Object;
 use super::threads::{Life, Readiness, Thread};
 use crate::dependence::DependenceHash;
-use crate::program::{BranchPoint, Chooser, End, Granularity, Observer, SchedulingPoint, StepEvent, ThreadSet};
+use crate::program::{
+    BranchPoint, Chooser, End, Granularity, Observer, SchedulingPoint, StepEvent, ThreadSet,
+};
 use crate::recording::Tape;
 use crate::trace::{
-    Access, Action, DeadlockEntry, Failure, FailureKind, Mode, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId,
+    Access, Action, DeadlockEntry, Failure, FailureKind, Mode, ObjectClass, ObjectId, ObjectInfo, Operation,
+    ThreadId,
 };
 use std::collections::HashSet;
 use std::panic::Location;
@@ -104,7 +107,10 @@ pub(super) struct Execution {
 
 impl std::fmt::Debug for Execution {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Execution").field("epoch", &self.epoch).field("step", &self.step_count).finish_non_exhaustive()
+        f.debug_struct("Execution")
+            .field("epoch", &self.epoch)
+            .field("step", &self.step_count)
+            .finish_non_exhaustive()
     }
 }
 
@@ -161,7 +167,12 @@ impl Execution {
         }
     }
 
-    pub(super) fn begin(&mut self, epoch: u32, chooser: *mut dyn Chooser, observer: Option<*mut dyn Observer>) {
+    pub(super) fn begin(
+        &mut self,
+        epoch: u32,
+        chooser: *mut dyn Chooser,
+        observer: Option<*mut dyn Observer>,
+    ) {
         self.epoch = epoch;
         self.thread_count = 0;
         self.pending.clear();
@@ -251,7 +262,11 @@ impl Execution {
             let only = self.enabled.first().filter(|&t| self.enabled.is_only(t));
             if let Some(next) = only {
                 self.take(next, false, false);
-                return if next == me && self.threads[me].life == Life::Live { Next::Stay } else { Next::Suspend };
+                return if next == me && self.threads[me].life == Life::Live {
+                    Next::Stay
+                } else {
+                    Next::Suspend
+                };
             }
         }
         let place = self.place();
@@ -297,7 +312,8 @@ impl Execution {
     /// Identifies the place of the program where the decision is taken, for the recognition of divergences.
     fn place(&self) -> u64 {
         let previous = self.previous.map_or(0, ThreadId::index);
-        let location = self.threads.get(previous).and_then(|t| t.location).map_or(0, |l| std::ptr::from_ref(l).addr());
+        let location = self.threads.get(previous).and_then(|t| t.location);
+        let location = location.map_or(0, |l| super::image::relative(std::ptr::from_ref(l).addr()));
         location as u64 ^ (self.step_count << 48)
     }
 
@@ -355,7 +371,10 @@ impl Execution {
                 let entries = self.stuck_entries();
                 let mut failure = Failure::new(
                     FailureKind::Livelock,
-                    format!("threads spin for ever on values that nobody will change: {}", join_words(&entries)),
+                    format!(
+                        "threads spin for ever on values that nobody will change: {}",
+                        join_words(&entries)
+                    ),
                 );
                 failure.waiting = entries;
                 self.fail(failure);
@@ -407,7 +426,8 @@ impl Execution {
             self.early.remove(thread);
         } else {
             self.enabled.remove(thread);
-            let early = readiness == Readiness::Timeout || (readiness == Readiness::Spurious && self.settings.spurious);
+            let early = readiness == Readiness::Timeout
+                || (readiness == Readiness::Spurious && self.settings.spurious);
             if early {
                 self.early.insert(thread);
             } else {

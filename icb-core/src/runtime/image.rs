@@ -12,7 +12,11 @@ static SEGMENTS: OnceLock<Vec<Segment>> = OnceLock::new();
 
 #[cfg(target_os = "linux")]
 fn segments() -> Vec<Segment> {
-    unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_void) -> libc::c_int {
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        _: usize,
+        data: *mut libc::c_void,
+    ) -> libc::c_int {
         // SAFETY: `dl_iterate_phdr` passes a valid description of a loaded object and our own pointer.
         let (info, segments) = unsafe { (&*info, &mut *data.cast::<Vec<Segment>>()) };
         // SAFETY: the headers are valid for as long as the object is loaded, `dlpi_phnum` of them.
@@ -32,6 +36,13 @@ fn segments() -> Vec<Segment> {
 #[cfg(not(target_os = "linux"))]
 fn segments() -> Vec<Segment> {
     Vec::new()
+}
+
+/// The distance of an address of the image from a fixed place in it: the same in every process of one binary, wherever
+/// it is loaded.
+#[inline]
+pub(super) fn relative(address: usize) -> usize {
+    address.wrapping_sub((&raw const SEGMENTS).addr())
 }
 
 /// Whether the address lies in writable memory of the program's image.

@@ -14,9 +14,10 @@ mod threads;
 pub use allocator::{Allocator, allocation_count};
 pub use execution::Settings;
 pub use object::{
-    AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic, cell,
-    cell_end, choose, count, count_last, current, epoch, fence, is_finished, is_static, join, local, local_destroyed,
-    now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, thread_name, unpark,
+    AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic,
+    cell, cell_end, choose, count, count_last, current, epoch, fence, is_finished, is_static, join, local,
+    local_destroyed, now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn,
+    thread_name, unpark,
 };
 
 use crate::program::{Chooser, End, Observer, Outcome, Program};
@@ -109,7 +110,11 @@ impl CoroutineProgram {
     #[must_use]
     pub fn new(main: Arc<dyn Fn() + Send + Sync>, settings: Settings, tape: Tape) -> Self {
         panics::install();
-        CoroutineProgram { main, running: Box::new(Running(UnsafeCell::new(Execution::new(settings, tape)))), model: 0 }
+        CoroutineProgram {
+            main,
+            running: Box::new(Running(UnsafeCell::new(Execution::new(settings, tape)))),
+            model: 0,
+        }
     }
 
     /// Signs of life of the executions.
@@ -159,7 +164,8 @@ impl CoroutineProgram {
     /// Resumes whoever is chosen until the execution has ended.
     fn drive(&self) {
         while self.running.with(|e| e.end.is_none()) {
-            let (thread, coroutine) = self.running.with(|e| (e.current, e.threads[e.current].coroutine.take()));
+            let (thread, coroutine) =
+                self.running.with(|e| (e.current, e.threads[e.current].coroutine.take()));
             let Some(mut coroutine) = coroutine else {
                 unreachable!("thread {thread} was chosen and has no coroutine")
             };
@@ -191,7 +197,8 @@ impl CoroutineProgram {
         self.running.with(|e| e.giving_up = true);
         let count = self.running.with(|e| e.thread_count);
         for thread in 0..count {
-            let (life, coroutine) = self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
+            let (life, coroutine) =
+                self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
             let Some(mut coroutine) = coroutine else { continue };
             if object::is_live(life) && unwind {
                 self.running.with(|e| e.current = thread);
@@ -199,7 +206,8 @@ impl CoroutineProgram {
             } else if life == Life::Unborn && unwind {
                 coroutine.unassign();
             }
-            let over = life == Life::Unborn && unwind || self.running.with(|e| e.threads[thread].life == Life::Ended);
+            let over = life == Life::Unborn && unwind
+                || self.running.with(|e| e.threads[thread].life == Life::Ended);
             if over {
                 self.running.with(|e| e.pool.put(coroutine));
             } else {

@@ -124,7 +124,12 @@ impl Handle {
 
     /// The object's number in the running execution; enters it if this is its first use there.
     #[inline]
-    fn resolve(&self, running: &Running, init: &ObjectInit, location: &'static Location<'static>) -> ObjectId {
+    fn resolve(
+        &self,
+        running: &Running,
+        init: &ObjectInit,
+        location: &'static Location<'static>,
+    ) -> ObjectId {
         let word = self.word.load(Ordering::Relaxed);
         if (word >> 32) as u32 == running.with(|e| e.epoch) {
             return ObjectId::new((word as u32 - 1) as usize);
@@ -286,7 +291,8 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     if size == 0 || running.with(|e| e.giving_up) {
         return true;
     }
-    let operation = running.with(|e| Operation::new(action, e.object_at(Kind::Cell, address, type_name, location)));
+    let operation =
+        running.with(|e| Operation::new(action, e.object_at(Kind::Cell, address, type_name, location)));
     if running.with(|e| e.end.is_some()) {
         halt(running);
         return true;
@@ -297,7 +303,8 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     }
     let stopped = running.with(|e| {
         e.threads[e.current].location = Some(location);
-        let stopped = action != Action::CellAccess && e.check_cell(operation.object, action == Action::CellWrite);
+        let stopped =
+            action != Action::CellAccess && e.check_cell(operation.object, action == Action::CellWrite);
         if point {
             e.finish_cell(operation);
         } else {
@@ -313,15 +320,12 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
 
 /// A bracketed access (`with`, `with_mut`) ends: checks again if the thread has taken steps inside. Never a
 /// scheduling point.
-#[track_caller]
 pub fn cell_end(address: *const (), action: Action) {
     let Some(running) = running() else { return };
-    let location = Location::caller();
     let stopped = running.with(|e| {
         if e.giving_up {
             return false;
         }
-        e.threads[e.current].location = Some(location);
         match e.known_cell(address) {
             Some(cell) => e.check_cell(cell, action == Action::CellWrite),
             None => false,
@@ -531,7 +535,8 @@ pub fn count(address: *const (), type_name: &'static str, action: Action) -> boo
 pub fn count_last(address: *const ()) {
     if let Some(running) = running() {
         running.with(|e| {
-            if let Some(object) = e.map.get(key(address.addr(), Kind::Count)).filter(|&object| object != GONE) {
+            if let Some(object) = e.map.get(key(address.addr(), Kind::Count)).filter(|&object| object != GONE)
+            {
                 e.count_last(ObjectId::new(object as usize));
             }
         });
@@ -642,7 +647,10 @@ fn enter(running: &Running, operation: Operation, location: &'static Location<'s
         if let Action::Load(_) | Action::CompareExchange { .. } = operation.action {
             e.recognise_spinning();
         }
-        if e.threads[me].unwinding && e.threads[me].readiness == Readiness::Ready && super::execution_is_unwinding(e) {
+        if e.threads[me].unwinding
+            && e.threads[me].readiness == Readiness::Ready
+            && super::execution_is_unwinding(e)
+        {
             e.take_undecided();
             return (Next::Stay, None);
         }

@@ -101,7 +101,10 @@ pub(crate) struct Thread {
 
 impl std::fmt::Debug for Thread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Thread").field("life", &self.life).field("readiness", &self.readiness).finish_non_exhaustive()
+        f.debug_struct("Thread")
+            .field("life", &self.life)
+            .field("readiness", &self.readiness)
+            .finish_non_exhaustive()
     }
 }
 
@@ -148,7 +151,13 @@ const MAX_PERIOD: usize = 4;
 
 impl Thread {
     /// Makes the slot a new thread. Its clock is begun by the caller.
-    pub(crate) fn reset(&mut self, object: ObjectId, parent: Option<usize>, spawn_index: u64, name: Option<Arc<str>>) {
+    pub(crate) fn reset(
+        &mut self,
+        object: ObjectId,
+        parent: Option<usize>,
+        spawn_index: u64,
+        name: Option<Arc<str>>,
+    ) {
         self.life = Life::Unborn;
         self.object = object;
         self.token_object = ObjectId::NONE;

@@ -10,9 +10,7 @@
 
 use super::frontier::{Frontier, Group};
 use super::stack::{DecisionStack, branch_place, divergence_message, thread_place};
-use super::{Chooser, Strategy};
-use crate::program::{BranchPoint, Outcome, SchedulingPoint};
-use crate::reduction::{Everything, Reduction};
+use crate::program::{BranchPoint, Chooser, Everything, Outcome, Reduction, SchedulingPoint, Strategy};
 use crate::trace::ThreadId;
 use std::collections::VecDeque;
 
@@ -88,6 +86,11 @@ impl<R: Reduction> ContextBounded<R> {
     pub fn carrying(mut self, carries: bool) -> Self {
         self.carries = carries;
         self
+    }
+
+    /// What is left for the next bound, to be carried to another process.
+    pub fn take_frontier(&mut self) -> Option<Frontier> {
+        self.later.pop_front()
     }
 
     /// Begins at `bound`, with what an earlier search has left for it.
@@ -264,7 +267,8 @@ impl<R: Reduction> Strategy for ContextBounded<R> {
 
     fn progress(&self) -> (u64, Option<f64>) {
         let left = self.current.len() - self.items_begun.min(self.current.len());
-        let done = (!self.current.is_empty()).then(|| (self.items_begun as f64 - 0.5) / self.current.len() as f64);
+        let done =
+            (!self.current.is_empty()).then(|| (self.items_begun as f64 - 0.5) / self.current.len() as f64);
         (left + self.stack.alternative_count() as u64, done)
     }
 
@@ -277,10 +281,6 @@ impl<R: Reduction> Strategy for ContextBounded<R> {
         self.later.clear();
         self.started = false;
         self.cut = false;
-    }
-
-    fn take_frontier(&mut self) -> Option<Frontier> {
-        self.later.pop_front()
     }
 
     fn chooser(&mut self) -> &mut dyn Chooser {

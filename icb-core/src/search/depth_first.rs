@@ -1,8 +1,7 @@
 //! Plain depth-first search without a bound: the latest decision is changed first.
 
 use super::stack::{DecisionStack, branch_place, divergence_message, thread_place};
-use super::{Chooser, Strategy};
-use crate::program::{BranchPoint, Outcome, SchedulingPoint};
+use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy};
 use crate::trace::ThreadId;
 
 /// The search. It tries every execution, whatever it costs; early expiries and spurious failures included.

@@ -33,7 +33,9 @@ pub enum FrontierError {
     #[error("the frontier file is damaged ({0}); remove it to search from bound 0")]
     Damaged(&'static str),
     /// It belongs to something else.
-    #[error("the frontier file was written with other settings or by another test; remove it to search from bound 0")]
+    #[error(
+        "the frontier file was written with other settings or by another test; remove it to search from bound 0"
+    )]
     Foreign,
 }
 
@@ -153,7 +155,8 @@ impl Frontier {
             let bytes = file.get(at..at + 8).and_then(|b| b.try_into().ok());
             bytes.map(u64::from_le_bytes).ok_or(FrontierError::Damaged("it is too short"))
         };
-        let (found, state_count, item_count, byte_count) = (number(8)?, number(16)?, number(24)?, number(32)?);
+        let (found, state_count, item_count, byte_count) =
+            (number(8)?, number(16)?, number(24)?, number(32)?);
         let states_end = (state_count as usize).checked_mul(16).and_then(|n| n.checked_add(40));
         let items_end = states_end.and_then(|n| n.checked_add(byte_count as usize));
         let (Some(states_end), Some(items_end)) = (states_end, items_end) else {

@@ -16,7 +16,8 @@ impl Replay {
     /// Replays this schedule.
     #[must_use]
     pub fn new(schedule: &Schedule) -> Self {
-        let mut replay = Replay { threads: Vec::new(), branches: Vec::new(), next_branch: 0, divergence: None };
+        let mut replay =
+            Replay { threads: Vec::new(), branches: Vec::new(), next_branch: 0, divergence: None };
         for entry in schedule.entries() {
             match *entry {
                 ScheduleEntry::Run { thread, .. } => replay.threads.push(thread),
@@ -48,7 +49,9 @@ impl Chooser for Replay {
         }
         let reason = match point.pending.get(index) {
             None => "has not been spawned".to_owned(),
-            Some(operation) => format!("cannot go on there (it is about to perform {:?}, or has ended)", operation.action),
+            Some(operation) => {
+                format!("cannot go on there (it is about to perform {:?}, or has ended)", operation.action)
+            }
         };
         self.diverge(format!(
             "step {} of the schedule belongs to {thread}, which {reason}: the schedule is of another version of the test, or \

@@ -46,7 +46,11 @@ impl DecisionStack {
 
     /// The decision that is asked for, if it has been taken in an earlier execution.
     #[inline]
-    pub(super) fn recall(&mut self, place: u64, describe: impl FnOnce() -> String) -> Option<Result<u32, ()>> {
+    pub(super) fn recall(
+        &mut self,
+        place: u64,
+        describe: impl FnOnce() -> String,
+    ) -> Option<Result<u32, ()>> {
         let decision = self.decisions.get(self.cursor)?;
         if decision.place != place {
             self.diverge(describe());
@@ -94,7 +98,8 @@ impl DecisionStack {
     /// A digest of the first decisions' places.
     pub(super) fn digest(&self, count: usize) -> u32 {
         let places = self.decisions.iter().take(count).map(|d| d.place);
-        let digest = places.fold(0u64, |digest, place| digest.rotate_left(5).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ place);
+        let digest = places
+            .fold(0u64, |digest, place| digest.rotate_left(5).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ place);
         (digest ^ (digest >> 32)) as u32
     }
 
@@ -122,7 +127,10 @@ pub(super) fn thread_place(point: &SchedulingPoint<'_>) -> u64 {
 
 /// Identifies a branch point.
 pub(super) fn branch_place(point: &BranchPoint) -> u64 {
-    (u64::from(point.count) << 32) ^ ((point.thread.index() as u64) << 1) ^ u64::from(point.costly) ^ (1 << 63)
+    (u64::from(point.count) << 32)
+        ^ ((point.thread.index() as u64) << 1)
+        ^ u64::from(point.costly)
+        ^ (1 << 63)
 }
 
 /// Says that a test is not a function of its schedule.

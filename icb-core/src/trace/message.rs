@@ -92,7 +92,9 @@ struct Envelope {
 #[derive(Debug, thiserror::Error)]
 pub enum ProtocolError {
     /// Another version.
-    #[error("the worker speaks protocol version {0}, this cargo-icb speaks {PROTOCOL_VERSION}; use the same version of cargo-icb and icb-std")]
+    #[error(
+        "the worker speaks protocol version {0}, this cargo-icb speaks {PROTOCOL_VERSION}; use the same version of cargo-icb and icb-std"
+    )]
     Version(u32),
     /// Not JSON, or not a message.
     #[error("the worker sent a line that is no message: {0}")]
@@ -103,9 +105,8 @@ pub enum ProtocolError {
 #[must_use]
 pub fn encode(message: &Message) -> String {
     let envelope = Envelope { icb: PROTOCOL_VERSION, message: message.clone() };
-    serde_json::to_string(&envelope).unwrap_or_else(|error| {
-        unreachable!("messages hold nothing that JSON cannot express: {error}")
-    })
+    serde_json::to_string(&envelope)
+        .unwrap_or_else(|error| unreachable!("messages hold nothing that JSON cannot express: {error}"))
 }
 
 /// Reads one line.

@@ -91,7 +91,8 @@ impl fmt::Display for Schedule {
         for entry in &self.entries {
             match *entry {
                 ScheduleEntry::Run { thread, preemption, early } => {
-                    let extends = run.is_some_and(|(t, _)| t == thread) && !preemption && !early && !after_branch;
+                    let extends =
+                        run.is_some_and(|(t, _)| t == thread) && !preemption && !early && !after_branch;
                     if extends {
                         if let Some((_, count)) = &mut run {
                             *count += 1;
@@ -122,7 +123,9 @@ impl fmt::Display for Schedule {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParseScheduleError {
     /// It does not begin with the format's name.
-    #[error("a schedule begins with `{PREFIX}`, this text does not; copy the whole line that the report printed")]
+    #[error(
+        "a schedule begins with `{PREFIX}`, this text does not; copy the whole line that the report printed"
+    )]
     Prefix,
     /// Something else stands where the position says.
     #[error("schedule is damaged at character {position}: expected {expected}")]

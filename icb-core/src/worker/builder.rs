@@ -5,10 +5,10 @@ use super::settings::Settings;
 use super::watchdog::Watchdog;
 use crate::explore::{Event, Explorer, Limits, Options};
 use crate::observe::Recorder;
-use crate::program::{End, Granularity, Program};
+use crate::program::{End, Granularity, Program, Strategy};
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram};
-use crate::search::{ContextBounded, DepthFirst, Frontier, Replay, Strategy};
+use crate::search::{ContextBounded, DepthFirst, Frontier, Replay};
 use crate::trace::{Failure, FailureKind, Message, Report, Schedule, table};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -53,6 +53,8 @@ pub enum OnRace {
 #[derive(Clone, Debug)]
 pub struct Builder<const EXPLORE: bool = true> {
     settings: Settings,
+    /// What is wrong with the variables.
+    refused: Option<String>,
 }
 
 impl<const EXPLORE: bool> Default for Builder<EXPLORE> {
@@ -76,10 +78,13 @@ static NEXT_MODEL: AtomicU32 = AtomicU32::new(0);
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl<const EXPLORE: bool> Builder<EXPLORE> {
-    /// Defaults: bounds 0 to 2, sync-only scheduling with race checking, no limits but 20,000 steps an execution.
+    /// Defaults: bounds 0 to 2, sync-only scheduling with race checking, no limits but 20,000 steps an execution; each
+    /// overridden by its `ICB_*` variable.
     #[must_use]
     pub fn new() -> Self {
-        Builder { settings: Settings::default() }
+        let mut settings = Settings::default();
+        let refused = settings.apply_defaults(|name| std::env::var(name).ok()).err();
+        Builder { settings, refused }
     }
 
     /// The last bound to search.
@@ -180,32 +185,17 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
-    /// Explores `f`.
+    /// Explores `f`. The `ICB_*` variables override what was set here, so that `cargo icb` can steer, and it is told
+    /// what happens.
     ///
     /// # Panics
-    /// With the rendered report if a failure is found, and with one sentence if the settings are wrong.
+    /// With the rendered report if a failure is found, with one sentence if the settings are wrong, and inside another
+    /// exploration.
     #[track_caller]
-    pub fn check<F: Fn() + Send + Sync + 'static>(self, f: F) {
-        let report = self.explore(f);
-        if let Some(failure) = report.failure {
-            let options = table::Options { width: 100, ..table::Options::default() };
-            let text = table::render(&failure, &options).to_plain_string();
-            panic!("{text}\nreplay it with ICB_REPLAY='{}'", failure.schedule);
-        }
-    }
-
-    /// Explores `f` and reports what was found; a failure of the program under test does not panic.
-    ///
-    /// # Panics
-    /// If the settings are wrong, or inside another exploration.
-    #[track_caller]
-    pub fn explore<F: Fn() + Send + Sync + 'static>(mut self, f: F) -> Report {
+    pub fn check<F: Fn() + Send + Sync + 'static>(mut self, f: F) {
         if !EXPLORE {
-            f();
-            return Report::default();
+            return f();
         }
-        assert!(!runtime::active(), "a model cannot be run inside a model");
-        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let applied = self.settings.apply(|name| std::env::var(name).ok());
         let channel = Channel::open(self.settings.channel.as_deref());
         let channel = match (applied, channel) {
@@ -219,9 +209,34 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
             (_, Err(message)) => panic!("icb: {message}"),
         };
         let model = NEXT_MODEL.fetch_add(1, Ordering::Relaxed);
-        let f: Closure = Arc::new(f);
-        Worker { settings: self.settings, channel, model }.run(&f)
+        let report = Worker { settings: self.settings, channel, model }.run(&closure(f));
+        if let Some(failure) = report.failure {
+            let options = table::Options { width: 100, ..table::Options::default() };
+            let text = table::render(&failure, &options).to_plain_string();
+            panic!("{text}\nreplay it with ICB_REPLAY='{}'", failure.schedule);
+        }
     }
+
+    /// Explores `f` as set here, and reports what was found; a failure of the program under test does not panic. For
+    /// tests that look into the report. `cargo icb` does not steer it.
+    ///
+    /// # Panics
+    /// With one sentence if the settings are wrong, and inside another exploration.
+    #[track_caller]
+    pub fn explore<F: Fn() + Send + Sync + 'static>(self, f: F) -> Report {
+        if !EXPLORE {
+            f();
+            return Report::default();
+        }
+        if let Some(message) = self.refused.or_else(|| self.settings.check().err()) {
+            panic!("icb: {message}");
+        }
+        Worker { settings: self.settings, channel: Channel::default(), model: 0 }.run(&closure(f))
+    }
+}
+
+fn closure<F: Fn() + Send + Sync + 'static>(f: F) -> Closure {
+    Arc::new(f)
 }
 
 /// What is explored.
@@ -235,8 +250,11 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, f: &Closure) -> Report {
+        assert!(!runtime::active(), "a model cannot be run inside a model");
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let replay = self.settings.replay.take();
-        let elsewhere = replay.is_some() && self.channel.is_open() && self.model != self.settings.replay_model;
+        let elsewhere =
+            replay.is_some() && self.channel.is_open() && self.model != self.settings.replay_model;
         self.channel.send(&Message::Started {
             model: self.model,
             pid: std::process::id(),
@@ -290,7 +308,8 @@ impl Worker {
     fn search(&self, f: &Closure) -> Report {
         let settings = &self.settings;
         let mut program = self.program(f);
-        let _watchdog = Watchdog::start(program.heartbeat(), settings.watchdog, self.channel.clone(), self.model);
+        let _watchdog =
+            Watchdog::start(program.heartbeat(), settings.watchdog, self.channel.clone(), self.model);
         let options = Options {
             limits: Limits { max_executions: settings.max_executions, max_duration: settings.max_duration },
             stop_at_failure: !settings.keep_going,
@@ -363,7 +382,9 @@ impl Worker {
             "{:?} {:?} {:?} {} {}",
             settings.granularity, settings.on_race, settings.reduction, settings.spurious, self.model
         );
-        text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3))
+        text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        })
     }
 
     fn frontier_path(&self, bound: u32) -> Option<PathBuf> {
@@ -383,7 +404,9 @@ impl Worker {
 
     fn save_frontier(&self, search: &mut ContextBounded, states: Vec<u128>) {
         let bound = search.bound() + 1;
-        let (Some(frontier), Some(path)) = (search.take_frontier(), self.frontier_path(bound)) else { return };
+        let (Some(frontier), Some(path)) = (search.take_frontier(), self.frontier_path(bound)) else {
+            return;
+        };
         let bytes = frontier.to_file(self.frontier_key(), &states);
         let temporary = path.with_extension("new");
         // Without the file the next bound is searched from bound 0 on: slower, not wrong.
@@ -392,7 +415,8 @@ impl Worker {
 
     fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {
         let mut program = self.program(f);
-        let _watchdog = Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
+        let _watchdog =
+            Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
         let failure = loop {
             let mut chooser = Replay::new(schedule);
             let mut recorder = Recorder::new();
@@ -405,17 +429,25 @@ impl Worker {
         let mut report = Report::default();
         match failure {
             Ok(failure) => {
-                self.channel.send(&Message::Failure { model: self.model, failure: Box::new(failure.clone()) });
+                self.channel
+                    .send(&Message::Failure { model: self.model, failure: Box::new(failure.clone()) });
                 report.failure = Some(failure);
             }
-            Err(passed) => self.channel.send(&Message::ReplayPassed { model: self.model, failure: Box::new(passed) }),
+            Err(passed) => {
+                self.channel.send(&Message::ReplayPassed { model: self.model, failure: Box::new(passed) })
+            }
         }
         report
     }
 }
 
 /// Joins how a replayed execution ended with what was recorded. `Err`: it passed.
-fn finish_replay(end: End, chooser: &Replay, recorder: Recorder, schedule: &Schedule) -> Result<Failure, Failure> {
+fn finish_replay(
+    end: End,
+    chooser: &Replay,
+    recorder: Recorder,
+    schedule: &Schedule,
+) -> Result<Failure, Failure> {
     let mut trace = recorder.into_trace();
     let (mut failure, passed) = match (end, chooser.message()) {
         (_, Some(message)) => (Failure::new(FailureKind::Divergence, message), false),
@@ -446,7 +478,9 @@ fn explain<P: Program>(failure: &mut Failure, program: impl FnOnce() -> P) {
     let replayed = finish_replay(outcome.end, &chooser, recorder, &failure.schedule);
     let execution = failure.execution;
     match replayed {
-        Ok(replayed) if replayed.kind == failure.kind || replayed.kind == FailureKind::Divergence => *failure = replayed,
+        Ok(replayed) if replayed.kind == failure.kind || replayed.kind == FailureKind::Divergence => {
+            *failure = replayed
+        }
         Ok(other) | Err(other) => {
             let message = format!(
                 "the failure ({failure}) did not come back when its schedule was replayed: the test depends on something \

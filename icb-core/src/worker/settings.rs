@@ -1,5 +1,6 @@
-//! The settings of one exploration, and where they come from: defaults, then `ICB_*` variables, then the builder's
-//! methods (the variables win, so that `cargo icb` can steer).
+//! The settings of one exploration, and where they come from: defaults, overridden by `ICB_*` variables, overridden by
+//! the builder's methods, and in `model` and `Builder::check` overridden by the variables again, so that `cargo icb`
+//! can steer.
 
 use super::builder::{OnRace, ReductionKind, StrategyKind};
 use crate::program::Granularity;
@@ -58,13 +59,25 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Takes over the variables that say how to search, but not those by which `cargo icb` divides the work.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub(super) fn apply_defaults(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+        const STEERING: [&str; 5] =
+            ["ICB_MIN_BOUND", "ICB_REPLAY", "ICB_REPLAY_MODEL", "ICB_CHANNEL", "ICB_DIRECTORY"];
+        self.apply(|name| if STEERING.contains(&name) { None } else { lookup(name) })
+    }
+
     /// Takes over the variables that are set. `lookup` gives a variable's text.
     ///
     /// # Errors
     /// One sentence that names the variable, its text and what is allowed.
     pub(super) fn apply(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), String> {
         fn number<T: std::str::FromStr>(name: &str, text: &str) -> Result<T, String> {
-            text.parse().map_err(|_| format!("{name}={text} is not a number in range; unset it or give a whole number"))
+            text.parse().map_err(|_| {
+                format!("{name}={text} is not a number in range; unset it or give a whole number")
+            })
         }
         fn one_of<T: Copy>(name: &str, text: &str, choices: &[(&str, T)]) -> Result<T, String> {
             let found = choices.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
@@ -73,7 +86,9 @@ impl Settings {
         }
         fn seconds(name: &str, text: &str) -> Result<Duration, String> {
             let value = text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
-            value.ok_or_else(|| format!("{name}={text} is not a number of seconds; write for example {name}=30"))
+            value.ok_or_else(|| {
+                format!("{name}={text} is not a number of seconds; write for example {name}=30")
+            })
         }
         if let Some(text) = lookup("ICB_MIN_BOUND") {
             self.min_bound = number("ICB_MIN_BOUND", &text)?;
@@ -93,7 +108,8 @@ impl Settings {
             self.reduction = one_of("ICB_REDUCTION", &text, &[("none", ReductionKind::None)])?;
         }
         if let Some(text) = lookup("ICB_ON_RACE") {
-            self.on_race = one_of("ICB_ON_RACE", &text, &[("fail", OnRace::Fail), ("promote", OnRace::Promote)])?;
+            self.on_race =
+                one_of("ICB_ON_RACE", &text, &[("fail", OnRace::Fail), ("promote", OnRace::Promote)])?;
         }
         if let Some(text) = lookup("ICB_MAX_EXECUTIONS") {
             self.max_executions = Some(number("ICB_MAX_EXECUTIONS", &text)?);
@@ -124,9 +140,16 @@ impl Settings {
         self.check()
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Whether the settings make sense together.
+    ///
+    /// # Errors
+    /// One sentence that says what does not.
+    pub(super) fn check(&self) -> Result<(), String> {
         if self.max_bound.is_some_and(|max| max < self.min_bound) {
-            return Err("ICB_MAX_BOUND is smaller than ICB_MIN_BOUND; set both to the same bound or unset the latter".into());
+            return Err(
+                "ICB_MAX_BOUND is smaller than ICB_MIN_BOUND; set both to the same bound or unset the latter"
+                    .into(),
+            );
         }
         if self.stack_size < 16 * 1024 {
             return Err(format!("a stack of {} bytes is too small; give at least 16384", self.stack_size));

@@ -7,7 +7,12 @@ use crate::trace::{Access, Action, Mode, Operation, Ordering};
 impl Execution {
     /// Completes an atomic step: the bits read and written tell whether it changed anything.
     #[inline]
-    pub(in crate::runtime) fn finish_atomic(&mut self, operation: Operation, read: Option<u64>, written: Option<u64>) {
+    pub(in crate::runtime) fn finish_atomic(
+        &mut self,
+        operation: Operation,
+        read: Option<u64>,
+        written: Option<u64>,
+    ) {
         let me = self.current;
         let id = operation.object;
         let object = &mut self.objects[id.index()];

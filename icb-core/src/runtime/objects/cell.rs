@@ -4,7 +4,8 @@
 use crate::memory::race::DataClock;
 use crate::runtime::execution::Execution;
 use crate::trace::{
-    Access, Action, Failure, FailureKind, Frame, Mode, ObjectId, Operation, RaceAccess, SourceLocation, ThreadId,
+    Access, Action, Failure, FailureKind, Frame, Mode, ObjectId, Operation, RaceAccess, SourceLocation,
+    ThreadId,
 };
 use std::panic::Location;
 
@@ -52,10 +53,8 @@ impl Execution {
             self.promote(cell);
             return self.promotion;
         }
-        let (first, second) = (
-            self.race_access(cell, earlier.thread, earlier.write),
-            self.race_access(cell, me, write),
-        );
+        let (first, second) =
+            (self.race_access(cell, earlier.thread, earlier.write), self.race_access(cell, me, write));
         let side = |access: &RaceAccess| {
             let kind = if access.write { "write" } else { "read" };
             match &access.location {
@@ -63,8 +62,7 @@ impl Execution {
                 None => format!("{kind} by {}", access.thread),
             }
         };
-        let message =
-            format!("{} and {} are not ordered by happens-before", side(&first), side(&second));
+        let message = format!("{} and {} are not ordered by happens-before", side(&first), side(&second));
         let mut failure = Failure::new(FailureKind::DataRace, message);
         failure.location = second.location.clone();
         failure.race = Some(Box::new([first, second]));

@@ -37,7 +37,13 @@ impl Channel {
         self.receiver_waits = false;
     }
 
-    pub(super) fn initialise(&mut self, capacity: Option<usize>, length: usize, senders: usize, receiver: bool) {
+    pub(super) fn initialise(
+        &mut self,
+        capacity: Option<usize>,
+        length: usize,
+        senders: usize,
+        receiver: bool,
+    ) {
         self.capacity = capacity;
         self.messages.extend((0..length).map(|_| VectorClock::new()));
         self.sent = length as u64;

@@ -217,10 +217,15 @@ impl Execution {
                 format!("{who} waits on Condvar {object} for a notification that never comes")
             }
             Action::Reacquire { .. } => {
-                format!("{who} was notified on Condvar {object} and waits for Mutex {}{held}", operation.other)
+                format!(
+                    "{who} was notified on Condvar {object} and waits for Mutex {}{held}",
+                    operation.other
+                )
             }
             Action::BarrierLeave => format!("{who} waits at Barrier {object} for others to arrive"),
-            Action::OnceEnter | Action::OnceWait => format!("{who} waits for the initialiser of Once {object}{held}"),
+            Action::OnceEnter | Action::OnceWait => {
+                format!("{who} waits for the initialiser of Once {object}{held}")
+            }
             Action::Send => format!("{who} waits for room in channel {object}"),
             Action::SendFinish => format!("{who} waits until its message in channel {object} is taken"),
             Action::Receive { .. } => format!("{who} waits for a message in channel {object}"),
@@ -263,7 +268,9 @@ impl Execution {
             Action::Join => self.join(operation),
             Action::Begin => self.begin_thread(operation),
             Action::Yield | Action::SpinLoop | Action::Sleep => self.pause(operation),
-            Action::CountUp | Action::CountDown | Action::CountRead | Action::CountUpdate => self.count(operation),
+            Action::CountUp | Action::CountDown | Action::CountRead | Action::CountUpdate => {
+                self.count(operation)
+            }
             _ => {
                 self.accesses.clear();
                 self.accesses.extend(crate::dependence::accesses(operation));

@@ -126,7 +126,13 @@ impl Execution {
         }
         self.note_read(operation.object);
         let access = Access { object: operation.object, mode: Mode::Read };
-        self.finish_single(operation, access, None, None, Some(if ended { "ended" } else { "still running" }));
+        self.finish_single(
+            operation,
+            access,
+            None,
+            None,
+            Some(if ended { "ended" } else { "still running" }),
+        );
         ended
     }
 
