@@ -1,7 +1,7 @@
 //! `std`, item by item, whose synchronization runs under a scheduler that explores every interleaving.
 //!
 //! Without `--cfg icb` (and without the feature `always`) this crate *is* `std`: `pub use ::std::*`, plus
-//! [`model`] and an [`UnsafeCell`](cell::UnsafeCell) that has `with` and `with_mut`. With it, these modules are
+//! [`mod@model`] and an [`UnsafeCell`](cell::UnsafeCell) that has `with` and `with_mut`. With it, these modules are
 //! replaced, with `std`'s names, signatures, trait implementations, `const` constructors, poisoning and panics:
 //! `sync` (with `atomic` and `mpsc`), `thread` and `thread_local!`, `cell`, `hint`, `time`, `task`, `prelude`.
 //! Outside an execution the replaced types do what `std`'s do, on real threads.
