@@ -233,13 +233,13 @@ fn profile(name: &str) {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|a| a == "--test") {
-        return; // `cargo test --benches` only wants to see it compile.
-    }
     if let Some(program) =
         arguments.iter().position(|a| a == "--profile").and_then(|at| arguments.get(at + 1))
     {
         return profile(program);
+    }
+    if !arguments.iter().any(|a| a == "--bench") {
+        return; // `cargo test --all-targets` only wants to see it compile.
     }
     let quick = arguments.iter().any(|a| a == "--quick");
     let names: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
