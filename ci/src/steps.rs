@@ -1,0 +1,81 @@
+//! The parts that run cargo.
+
+use crate::summary::{Tests, tests_of};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// `cargo fmt --check`.
+pub(crate) fn fmt(root: &Path) -> Result<String, String> {
+    run(cargo(root, &["fmt", "--all", "--check"]))
+}
+
+/// Clippy, as users compile the workspace.
+pub(crate) fn clippy(root: &Path) -> Result<String, String> {
+    run(cargo(root, &CLIPPY))
+}
+
+/// Clippy with the mirrored library. Other flags would make cargo compile everything anew each time, so this build
+/// has a target directory of its own.
+pub(crate) fn clippy_icb(root: &Path) -> Result<String, String> {
+    let mut command = cargo(root, &CLIPPY);
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    command.env("RUSTFLAGS", format!("{flags} --cfg icb").trim_start());
+    command.env("CARGO_TARGET_DIR", target(root).join("ci-icb"));
+    run(command)
+}
+
+const CLIPPY: [&str; 7] = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
+
+/// The documentation.
+pub(crate) fn doc(root: &Path) -> Result<String, String> {
+    let mut command =
+        cargo(root, &["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"]);
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    run(command)
+}
+
+/// All tests, with a summary over all executables.
+pub(crate) fn tests(root: &Path) -> Result<String, String> {
+    let mut command = cargo(root, &["test", "--workspace", "--no-fail-fast"]);
+    command.stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| cannot_run(&error))?;
+    let mut tests = Tests::default();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            println!("{line}");
+            if let Some(more) = tests_of(&line) {
+                tests.add(more);
+            }
+        }
+    }
+    let status = child.wait().map_err(|error| cannot_run(&error))?;
+    if status.success() { Ok(tests.to_string()) } else { Err(format!("{tests} (cargo test: {status})")) }
+}
+
+/// Where cargo puts what it makes.
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |directory| root.join(directory))
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root);
+    // What `cargo run` has set for this process is not meant for what it starts: it would count as a change.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text.starts_with("ICB_") {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+fn run(mut command: Command) -> Result<String, String> {
+    let status = command.status().map_err(|error| cannot_run(&error))?;
+    if status.success() { Ok(String::new()) } else { Err(format!("cargo says why above ({status})")) }
+}
+
+fn cannot_run(error: &std::io::Error) -> String {
+    format!("cannot run cargo: {error}")
+}
