@@ -452,6 +452,9 @@ pub fn pause(action: Action, duration: Duration) -> bool {
     true
 }
 
+/// Tag of the first choice in the fingerprint, above those of all steps.
+const CHOSEN: u64 = 1 << 32;
+
 /// `model::choose(n)`: every value below `n` is tried, at no cost. Outside an execution: 0.
 #[track_caller]
 #[must_use]
@@ -461,7 +464,11 @@ pub fn choose(n: usize) -> usize {
         if n < 2 || e.giving_up {
             return 0;
         }
-        e.branch(Operation::new(Action::Choose, ObjectId::NONE), n as u32, false) as usize
+        let index = e.branch(Operation::new(Action::Choose, ObjectId::NONE), n as u32, false);
+        // Nothing else tells apart what the thread does with one number from what it does with another.
+        let me = e.current;
+        e.hash.step_many(me, &[], CHOSEN + u64::from(index));
+        index as usize
     })
 }
 
