@@ -247,7 +247,8 @@ macro_rules! common_methods {
                 let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return self.real.compare_exchange_weak(current, new, success, failure);
                 };
-                let spurious = step.fails_spuriously();
+                // One that fails anyway need not be made to fail.
+                let spurious = self.real.load(Ordering::Relaxed) == current && step.fails_spuriously();
                 self.exchange(step, current, new, spurious)
             }
 
