@@ -1,0 +1,287 @@
+//! How executions end: panics, deadlocks, step limits, stack overflows; and what is said about them.
+
+use crate::{check_verdicts, failure, plain, verdict};
+use icb_std::model::{FailureKind, ThreadId};
+use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use icb_std::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, mpsc};
+use icb_std::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+#[test]
+fn a_panic_is_a_failure_unless_somebody_takes_note() {
+    let panics = Some((FailureKind::Panic, 0));
+    check_verdicts(
+        &plain(),
+        &[
+            ("in the test closure", || panic!("told"), panics),
+            ("caught", || drop(catch_unwind(|| panic!("caught"))), None),
+            ("joined", || drop(thread::spawn(|| panic!("joined")).join()), None),
+            ("joined and unwrapped", || thread::spawn(|| panic!("told")).join().unwrap(), panics),
+            ("detached", || drop(thread::spawn(|| panic!("told"))), panics),
+            (
+                "joined by nobody",
+                || {
+                    let parent = thread::spawn(|| drop(thread::spawn(|| panic!("told"))));
+                    parent.join().unwrap();
+                },
+                panics,
+            ),
+            (
+                "in a scope, joined",
+                || {
+                    thread::scope(|scope| assert!(scope.spawn(|| panic!("joined")).join().is_err()));
+                },
+                None,
+            ),
+            (
+                "in a scope, joined by the scope",
+                || {
+                    thread::scope(|scope| drop(scope.spawn(|| panic!("told"))));
+                },
+                panics,
+            ),
+            (
+                "in a thread-local destructor",
+                || {
+                    struct Bad;
+                    impl Drop for Bad {
+                        fn drop(&mut self) {
+                            panic!("told");
+                        }
+                    }
+                    icb_std::thread_local!(static BAD: Bad = const { Bad });
+                    drop(thread::spawn(|| BAD.with(|_| ())).join());
+                },
+                panics,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn the_first_panic_is_told_with_its_place() {
+    let report = plain().explore(|| thread::spawn(|| panic!("the cause")).join().unwrap());
+    let failure = failure(&report);
+    assert_eq!((failure.message.as_str(), failure.thread), ("the cause", Some(ThreadId::new(1))));
+    let location = failure.location.as_ref().expect("a place");
+    assert!(location.file.ends_with("meanings/ends.rs"), "{location}");
+    assert!(!failure.trace.failure_backtrace.is_empty());
+}
+
+#[test]
+fn a_panicking_thread_poisons_what_it_holds() {
+    let report = plain().explore(|| {
+        let shared = Arc::new((Mutex::new(1), RwLock::new(1), Once::new()));
+        let theirs = shared.clone();
+        let joined = thread::spawn(move || {
+            let _mutex = theirs.0.lock().unwrap();
+            let _lock = theirs.1.write().unwrap();
+            theirs.2.call_once(|| panic!("while it holds them"));
+        });
+        let message = joined.join().unwrap_err();
+        assert_eq!(message.downcast_ref(), Some(&"while it holds them"));
+        assert!(shared.0.is_poisoned() && shared.1.is_poisoned());
+        assert_eq!(*shared.0.lock().unwrap_err().into_inner(), 1);
+        assert_eq!(*shared.1.read().unwrap_err().into_inner(), 1);
+        assert!(catch_unwind(AssertUnwindSafe(|| shared.2.call_once(|| ()))).is_err());
+        shared.2.call_once_force(|state| assert!(state.is_poisoned()));
+        assert!(shared.2.is_completed());
+    });
+    assert!(report.complete, "{:?}", report.failure);
+}
+
+/// While a thread unwinds nobody else runs: other threads see its destructors' work all at once.
+#[test]
+fn unwinding_is_not_interrupted() {
+    struct Twice<'a>(&'a AtomicUsize);
+    impl Drop for Twice<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let report = plain().explore(|| {
+        let number = Arc::new(AtomicUsize::new(0));
+        let theirs = number.clone();
+        let other = thread::spawn(move || {
+            let _twice = Twice(&theirs);
+            panic!("on the way out");
+        });
+        assert_ne!(number.load(SeqCst), 1, "in between");
+        drop(other.join());
+    });
+    assert!(report.complete, "{:?}", report.failure);
+}
+
+#[test]
+fn a_deadlock_says_who_waits_for_what_and_who_holds_it() {
+    fn cross() {
+        let locks = Arc::new((Mutex::new(()), RwLock::new(())));
+        let theirs = locks.clone();
+        let other = thread::spawn(move || {
+            let _write = theirs.1.write().unwrap();
+            let _mutex = theirs.0.lock().unwrap();
+        });
+        {
+            let _mutex = locks.0.lock().unwrap();
+            let _read = locks.1.read().unwrap();
+        }
+        other.join().unwrap();
+    }
+    fn held_for_ever() {
+        let lock = Arc::new(Mutex::new(()));
+        std::mem::forget(lock.lock());
+        thread::spawn(move || drop(lock.lock())).join().unwrap();
+    }
+    fn nobody_notifies() {
+        let lock = Mutex::new(());
+        drop(Condvar::new().wait(lock.lock().unwrap()));
+    }
+    fn notified_too_early() {
+        let shared = Arc::new((Mutex::new(()), Condvar::new()));
+        let theirs = shared.clone();
+        shared.1.notify_all();
+        let other = thread::spawn(move || drop(theirs.1.wait(theirs.0.lock().unwrap())));
+        other.join().unwrap();
+    }
+    type Row = (&'static str, fn(), u32, &'static [&'static str]);
+    let table: [Row; 10] = [
+        ("cross", cross, 1, &["T0 waits to read RwLock", "held by T1", "T1 waits for Mutex", "held by T0"]),
+        (
+            "a mutex never released",
+            held_for_ever,
+            0,
+            &["T1 waits for Mutex", "held by T0", "T0 waits for T1 to end"],
+        ),
+        (
+            "locked twice",
+            || {
+                let lock = Mutex::new(());
+                let _first = lock.lock();
+                drop(lock.lock());
+            },
+            0,
+            &["T0 waits for Mutex", "held by T0"],
+        ),
+        ("nobody notifies", nobody_notifies, 0, &["T0 waits on Condvar", "notification that never comes"]),
+        ("notified too early", notified_too_early, 0, &["T0 waits for T1 to end", "T1 waits on Condvar"]),
+        ("parked", thread::park, 0, &["T0 is parked and nobody unparks it"]),
+        ("barrier", || assert!(Barrier::new(2).wait().is_leader()), 0, &["T0 waits at Barrier"]),
+        (
+            "empty channel",
+            || {
+                let (_sender, receiver) = mpsc::channel::<()>();
+                let _ = receiver.recv();
+            },
+            0,
+            &["T0 waits for a message in channel"],
+        ),
+        (
+            "full channel",
+            || {
+                let (sender, _receiver) = mpsc::sync_channel(1);
+                sender.send(1).unwrap();
+                sender.send(2).unwrap();
+            },
+            0,
+            &["T0 waits for room in channel"],
+        ),
+        (
+            "nobody takes it",
+            || {
+                let (sender, _receiver) = mpsc::sync_channel(0);
+                sender.send(1).unwrap();
+            },
+            0,
+            &["T0 waits until its message in channel"],
+        ),
+    ];
+    for (name, body, bound, words) in table {
+        let report = plain().explore(body);
+        assert_eq!(verdict(&report), Some((FailureKind::Deadlock, bound)), "{name}");
+        let failure = failure(&report);
+        for word in words {
+            assert!(failure.message.contains(word), "{name}: {word:?} in {:?}", failure.message);
+        }
+        assert!(failure.waiting.iter().all(|entry| failure.message.contains(&entry.words)), "{name}");
+        assert!(
+            failure.waiting.iter().all(|entry| entry.location.is_some()),
+            "{name}: {:?}",
+            failure.waiting
+        );
+    }
+}
+
+#[test]
+fn the_holders_are_named_as_threads_too() {
+    let report = plain().explore(|| {
+        let lock = Arc::new(RwLock::new(()));
+        let theirs = lock.clone();
+        let _read = lock.read().unwrap();
+        thread::spawn(move || drop(theirs.write())).join().unwrap();
+    });
+    let waiting = &failure(&report).waiting;
+    let of =
+        |thread: usize| waiting.iter().find(|entry| entry.thread == ThreadId::new(thread)).expect("it waits");
+    assert_eq!(of(0).held_by, [ThreadId::new(1)]);
+    assert_eq!(of(1).held_by, [ThreadId::new(0)]);
+}
+
+/// A thread that is still blocked when the test closure returns is a deadlock: the execution ends when all have.
+#[test]
+fn detached_threads_must_end_too() {
+    let detached_then_blocked = || drop(thread::spawn(thread::park));
+    assert_eq!(verdict(&plain().explore(detached_then_blocked)), Some((FailureKind::Deadlock, 0)));
+    // Those that can go on do so after the test closure has returned.
+    let report = plain().explore(|| {
+        let number = Arc::new(AtomicUsize::new(0));
+        drop(thread::spawn(move || number.fetch_add(1, SeqCst)));
+    });
+    assert!(report.complete && report.bounds[0].max_steps >= 4, "{report:?}");
+}
+
+/// A thread is named by the way it was spawned, whatever the schedule.
+#[test]
+fn threads_have_names() {
+    let report = plain().explore(|| {
+        let named = thread::Builder::new().name("worker".into());
+        let parent = named.spawn(|| thread::spawn(thread::park).join()).unwrap();
+        let sibling = thread::spawn(thread::yield_now);
+        assert_eq!(parent.thread().name(), Some("worker"));
+        assert_eq!(sibling.thread().name(), None);
+        sibling.join().unwrap();
+        drop(parent.join());
+    });
+    let threads = &failure(&report).trace.threads;
+    let mut paths: Vec<(&str, Option<&str>)> =
+        threads.iter().map(|thread| (thread.path.as_str(), thread.name.as_deref())).collect();
+    paths.sort_unstable();
+    let expected = [("main", None), ("main.0", Some("worker")), ("main.0.0", None), ("main.1", None)];
+    assert_eq!(paths, expected);
+}
+
+#[expect(unconditional_recursion, reason = "that is the point")]
+fn endless(depth: usize) -> usize {
+    let frame = std::hint::black_box([depth; 64]);
+    endless(depth + 1) + frame[depth % 64]
+}
+
+#[test]
+fn a_stack_overflow_is_a_failure() {
+    check_verdicts(
+        &plain(),
+        &[
+            (
+                "in a thread",
+                || drop(thread::spawn(|| endless(0)).join()),
+                Some((FailureKind::StackOverflow, 0)),
+            ),
+            ("in the test closure", || assert!(endless(0) > 0), Some((FailureKind::StackOverflow, 0))),
+        ],
+    );
+    let report = plain().stack_size(64 * 1024).explore(|| drop(thread::spawn(|| endless(0)).join()));
+    let failure = failure(&report);
+    assert!(failure.message.contains("T1") && failure.message.contains("65536"), "{failure}");
+    // The process is fine afterwards.
+    assert!(plain().explore(|| thread::spawn(|| ()).join().unwrap()).complete);
+}

@@ -1,0 +1,479 @@
+//! What orders data accesses and what does not.
+
+use crate::{check_verdicts, failure, plain};
+use icb_std::cell::UnsafeCell;
+use icb_std::model::{FailureKind, Granularity, OnRace};
+use icb_std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+use icb_std::sync::atomic::{AtomicUsize, fence};
+use icb_std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
+use icb_std::thread;
+
+/// Data without any order of its own.
+#[derive(Default)]
+pub(crate) struct Data(UnsafeCell<usize>);
+
+// SAFETY: accessed through `get` and `set` only, one thread at a time under the tester.
+unsafe impl Sync for Data {}
+// SAFETY: a number can be sent.
+unsafe impl Send for Data {}
+
+impl Data {
+    #[track_caller]
+    fn get(&self) -> usize {
+        // SAFETY: the pointer is valid during the call, and nobody else runs meanwhile.
+        self.0.with(|data| unsafe { *data })
+    }
+
+    #[track_caller]
+    fn set(&self, value: usize) {
+        // SAFETY: as for `get`.
+        self.0.with_mut(|data| unsafe { *data = value });
+    }
+}
+
+const RACE: Option<(FailureKind, u32)> = Some((FailureKind::DataRace, 1));
+const RACE_AT_ONCE: Option<(FailureKind, u32)> = Some((FailureKind::DataRace, 0));
+
+/// Writes the data, then raises the flag; the other reads the data if it sees the flag.
+#[derive(Clone, Copy)]
+struct MessagePassing {
+    store: Ordering,
+    load: Ordering,
+    fence_before_store: Option<Ordering>,
+    fence_after_load: Option<Ordering>,
+}
+
+impl MessagePassing {
+    fn run(self) {
+        let shared = Arc::new((Data::default(), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            theirs.0.set(1);
+            self.fence_before_store.into_iter().for_each(fence);
+            theirs.1.store(1, self.store);
+        });
+        // Without a preemption the other thread runs to its end here, or not before this one blocks.
+        thread::yield_now();
+        if shared.1.load(self.load) == 1 {
+            self.fence_after_load.into_iter().for_each(fence);
+            assert_eq!(shared.0.get(), 1);
+        }
+        other.join().unwrap();
+    }
+}
+
+#[test]
+fn message_passing_needs_release_and_acquire() {
+    let orders =
+        |store, load| MessagePassing { store, load, fence_before_store: None, fence_after_load: None };
+    let fences = |before: Option<Ordering>, after: Option<Ordering>| MessagePassing {
+        store: Relaxed,
+        load: Relaxed,
+        fence_before_store: before,
+        fence_after_load: after,
+    };
+    let table = [
+        (orders(Release, Acquire), true),
+        (orders(SeqCst, SeqCst), true),
+        (orders(SeqCst, Acquire), true),
+        (orders(Release, SeqCst), true),
+        (orders(Relaxed, Acquire), false),
+        (orders(Release, Relaxed), false),
+        (orders(Relaxed, Relaxed), false),
+        (orders(Relaxed, SeqCst), false),
+        (fences(Some(Release), Some(Acquire)), true),
+        (fences(Some(AcqRel), Some(AcqRel)), true),
+        (fences(Some(SeqCst), Some(SeqCst)), true),
+        (fences(Some(Acquire), Some(Acquire)), false),
+        (fences(Some(Release), Some(Release)), false),
+        (fences(Some(Release), None), false),
+        (fences(None, Some(Acquire)), false),
+        (MessagePassing { load: Acquire, ..fences(Some(Release), None) }, true),
+        (MessagePassing { store: Release, ..fences(None, Some(Acquire)) }, true),
+    ];
+    for granularity in [Granularity::SyncOnly, Granularity::EveryAccess] {
+        for (program, is_ordered) in table {
+            let report = plain().granularity(granularity).explore(move || program.run());
+            let race = report.failure.as_ref().map(|f| (f.kind, f.bound));
+            let name = format!(
+                "{:?} {:?}, {:?} {:?}",
+                program.fence_before_store, program.store, program.load, program.fence_after_load
+            );
+            assert_eq!(race, if is_ordered { None } else { RACE_AT_ONCE }, "{name}: {granularity:?}");
+        }
+    }
+}
+
+/// The writer releases, somebody else changes the variable in between, the reader acquires.
+fn release_sequence(between: fn(&AtomicUsize)) {
+    let shared = Arc::new((Data::default(), AtomicUsize::new(0)));
+    let (writer, changer) = (shared.clone(), shared.clone());
+    let threads = [
+        thread::spawn(move || {
+            writer.0.set(1);
+            writer.1.store(1, Release);
+        }),
+        thread::spawn(move || {
+            if changer.1.load(Relaxed) == 1 {
+                between(&changer.1);
+            }
+        }),
+    ];
+    thread::yield_now();
+    if shared.1.load(Acquire) == 2 {
+        assert_eq!(shared.0.get(), 1);
+    }
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn updates_continue_a_release_sequence_and_stores_end_it() {
+    check_verdicts(
+        &plain(),
+        &[
+            ("relaxed update", || release_sequence(|v| assert!(v.fetch_add(1, Relaxed) == 1)), None),
+            (
+                "relaxed exchange",
+                || release_sequence(|v| assert!(v.compare_exchange(1, 2, Relaxed, Relaxed).is_ok())),
+                None,
+            ),
+            ("relaxed store", || release_sequence(|v| v.store(2, Relaxed)), RACE_AT_ONCE),
+            ("release store of another", || release_sequence(|v| v.store(2, Release)), RACE_AT_ONCE),
+        ],
+    );
+}
+
+/// Every primitive that carries data from one thread to another.
+#[test]
+fn what_synchronizes_orders_data() {
+    fn handed_over(give: fn(&Shared), take: fn(&Shared) -> bool) {
+        let shared = Arc::new(Shared::default());
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            theirs.data.set(1);
+            give(&theirs);
+        });
+        if take(&shared) {
+            assert_eq!(shared.data.get(), 1);
+        }
+        other.join().unwrap();
+        assert_eq!(shared.data.get(), 1, "join");
+    }
+    check_verdicts(
+        &plain(),
+        &[
+            (
+                "mutex",
+                || handed_over(|s| *s.mutex.lock().unwrap() = true, |s| *s.mutex.lock().unwrap()),
+                None,
+            ),
+            (
+                "rwlock",
+                || handed_over(|s| *s.lock.write().unwrap() = true, |s| *s.lock.read().unwrap()),
+                None,
+            ),
+            (
+                "try_lock",
+                || {
+                    handed_over(
+                        |s| *s.mutex.lock().unwrap() = true,
+                        |s| s.mutex.try_lock().is_ok_and(|guard| *guard),
+                    );
+                },
+                None,
+            ),
+            (
+                "condvar",
+                || {
+                    handed_over(
+                        |s| {
+                            *s.mutex.lock().unwrap() = true;
+                            s.condvar.notify_one();
+                        },
+                        |s| {
+                            let guard = s.mutex.lock().unwrap();
+                            *s.condvar.wait_while(guard, |done| !*done).unwrap()
+                        },
+                    );
+                },
+                None,
+            ),
+            ("once", || handed_over(|s| s.once.call_once(|| ()), |s| s.once.is_completed()), None),
+            (
+                "once, run by either",
+                || {
+                    handed_over(
+                        |s| s.once.call_once(|| ()),
+                        |s| {
+                            let mut mine = false;
+                            s.once.call_once(|| mine = true);
+                            !mine
+                        },
+                    );
+                },
+                None,
+            ),
+            ("once lock", || handed_over(|s| s.value.set(3).unwrap(), |s| s.value.get().is_some()), None),
+            (
+                "channel",
+                || {
+                    handed_over(
+                        |s| s.channel.0.send(()).unwrap(),
+                        |s| s.channel.1.lock().unwrap().recv().is_ok(),
+                    );
+                },
+                None,
+            ),
+            (
+                "channel, tried",
+                || {
+                    handed_over(
+                        |s| s.channel.0.send(()).unwrap(),
+                        |s| s.channel.1.lock().unwrap().try_recv().is_ok(),
+                    );
+                },
+                None,
+            ),
+            (
+                "barrier",
+                || {
+                    handed_over(
+                        |s| {
+                            s.barrier.wait();
+                        },
+                        |s| {
+                            s.barrier.wait();
+                            true
+                        },
+                    )
+                },
+                None,
+            ),
+            (
+                "unpark",
+                || {
+                    let data = Arc::new(Data::default());
+                    let (theirs, main) = (data.clone(), thread::current());
+                    let other = thread::spawn(move || {
+                        theirs.set(1);
+                        main.unpark();
+                    });
+                    thread::park();
+                    assert_eq!(data.get(), 1);
+                    other.join().unwrap();
+                },
+                None,
+            ),
+            (
+                "scope",
+                || {
+                    let data = Data::default();
+                    data.set(1);
+                    thread::scope(|scope| drop(scope.spawn(|| data.set(2))));
+                    assert_eq!(data.get(), 2);
+                },
+                None,
+            ),
+            (
+                "the last owner of an Arc",
+                || {
+                    let data = Arc::new(Data::default());
+                    let theirs = data.clone();
+                    let other = thread::spawn(move || theirs.set(1));
+                    drop(Arc::try_unwrap(data).map(|data| data.set(2)));
+                    other.join().unwrap();
+                },
+                None,
+            ),
+        ],
+    );
+}
+
+struct Shared {
+    data: Data,
+    mutex: Mutex<bool>,
+    condvar: Condvar,
+    lock: RwLock<bool>,
+    once: Once,
+    value: OnceLock<usize>,
+    channel: (mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>),
+    barrier: Barrier,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::channel();
+        Shared {
+            data: Data::default(),
+            mutex: Mutex::default(),
+            condvar: Condvar::default(),
+            lock: RwLock::default(),
+            once: Once::new(),
+            value: OnceLock::new(),
+            channel: (sender, Mutex::new(receiver)),
+            barrier: Barrier::new(2),
+        }
+    }
+}
+
+/// Looks synchronized, is not.
+#[test]
+fn what_does_not_synchronize_orders_nothing() {
+    fn spawned(theirs: fn(&Shared), mine: fn(&Shared)) {
+        let shared = Arc::new(Shared::default());
+        let other = shared.clone();
+        let other = thread::spawn(move || theirs(&other));
+        mine(&shared);
+        other.join().unwrap();
+    }
+    check_verdicts(
+        &plain(),
+        &[
+            ("nothing", || spawned(|s| s.data.set(1), |s| s.data.set(2)), RACE_AT_ONCE),
+            ("read and write", || spawned(|s| s.data.set(1), |s| assert!(s.data.get() < 2)), RACE_AT_ONCE),
+            ("two reads", || spawned(|s| assert!(s.data.get() < 2), |s| assert!(s.data.get() < 2)), None),
+            (
+                "different locks",
+                || {
+                    spawned(
+                        |s| {
+                            let _guard = s.mutex.lock().unwrap();
+                            s.data.set(1);
+                        },
+                        |s| {
+                            let _guard = s.lock.write().unwrap();
+                            s.data.set(1);
+                        },
+                    );
+                },
+                RACE_AT_ONCE,
+            ),
+            (
+                "written under a read lock",
+                || {
+                    spawned(
+                        |s| {
+                            let _guard = s.lock.read().unwrap();
+                            s.data.set(1);
+                        },
+                        |s| {
+                            let _guard = s.lock.read().unwrap();
+                            s.data.set(1);
+                        },
+                    );
+                },
+                RACE_AT_ONCE,
+            ),
+            (
+                "a notification without the mutex",
+                || {
+                    spawned(
+                        |s| {
+                            s.condvar.notify_one();
+                            s.data.set(1);
+                        },
+                        |s| {
+                            s.condvar.notify_one();
+                            s.data.set(1);
+                        },
+                    );
+                },
+                RACE_AT_ONCE,
+            ),
+            // In the other order the channel is between them: only a preemption behind the send shows it.
+            (
+                "sent too early",
+                || {
+                    spawned(
+                        |s| {
+                            s.channel.0.send(()).unwrap();
+                            s.data.set(1);
+                        },
+                        |s| {
+                            s.channel.1.lock().unwrap().recv().unwrap();
+                            s.data.set(1);
+                        },
+                    );
+                },
+                RACE_AT_ONCE,
+            ),
+        ],
+    );
+}
+
+/// The accesses are told with their places, the earlier first.
+#[test]
+fn a_race_tells_both_places() {
+    let report = plain().explore(|| {
+        let data = Arc::new(Data::default());
+        let theirs = data.clone();
+        let other = thread::spawn(move || theirs.set(1));
+        let _ = data.get();
+        other.join().unwrap();
+    });
+    let failure = failure(&report);
+    let race = failure.race.as_ref().expect("two accesses");
+    assert_eq!(race.each_ref().map(|access| (access.thread.index(), access.write)), [(0, false), (1, true)]);
+    for access in race.iter() {
+        let location = access.location.as_ref().expect("a place");
+        assert!(location.file.ends_with("meanings/orders.rs"), "{location}");
+        assert!(failure.message.contains(&location.to_string()), "{failure}");
+        assert!(!access.backtrace.is_empty());
+    }
+}
+
+/// Read, then write back: two increments can become one.
+fn lost_update() {
+    let data = Arc::new(Data::default());
+    let theirs = data.clone();
+    let other = thread::spawn(move || theirs.set(theirs.get() + 1));
+    data.set(data.get() + 1);
+    other.join().unwrap();
+    assert_eq!(data.get(), 2, "an increment was lost");
+}
+
+#[test]
+fn a_promoted_race_is_searched_like_synchronization() {
+    let report = plain().explore(lost_update);
+    assert_eq!(failure(&report).kind, FailureKind::DataRace);
+    for granularity in [Granularity::SyncOnly, Granularity::EveryAccess] {
+        let report = plain().on_race(OnRace::Promote).granularity(granularity).explore(lost_update);
+        let failure = failure(&report);
+        assert_eq!((failure.kind, failure.bound), (FailureKind::Panic, 1), "{granularity:?}: {failure}");
+        assert!(failure.message.contains("an increment was lost"), "{failure}");
+        assert_eq!(report.proved_bound(), Some(0));
+    }
+    // A race that does no harm passes.
+    let report = plain().on_race(OnRace::Promote).explore(|| {
+        let data = Arc::new(Data::default());
+        let theirs = data.clone();
+        let other = thread::spawn(move || theirs.set(1));
+        data.set(2);
+        other.join().unwrap();
+        assert!([1, 2].contains(&data.get()));
+    });
+    assert!(report.complete, "{:?}", report.failure);
+    // Both orders of the writes are tried: one is a preemption.
+    assert!(report.bounds[1].executions > 0);
+}
+
+/// A race that only a preemption shows.
+#[test]
+fn races_have_bounds() {
+    fn guarded_by_a_flag() {
+        let shared = Arc::new((Data::default(), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            if theirs.1.load(SeqCst) == 1 {
+                theirs.0.set(1);
+            }
+        });
+        shared.1.store(1, Relaxed);
+        shared.1.store(0, Relaxed);
+        shared.0.set(2);
+        other.join().unwrap();
+    }
+    check_verdicts(&plain(), &[("guarded by a flag", guarded_by_a_flag, RACE)]);
+}

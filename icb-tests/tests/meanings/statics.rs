@@ -1,0 +1,139 @@
+//! A static starts every execution from its initial value.
+
+use crate::plain;
+use icb_std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use icb_std::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
+use icb_std::{thread, thread_local};
+use std::cell::{Cell, RefCell};
+
+static NUMBER: AtomicUsize = AtomicUsize::new(7);
+static FLAG: AtomicBool = AtomicBool::new(true);
+static POINTER: AtomicPtr<usize> = AtomicPtr::new(std::ptr::null_mut());
+static TABLE: [AtomicUsize; 3] = [const { AtomicUsize::new(1) }; 3];
+static LIST: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+static PLAIN: Mutex<usize> = Mutex::new(3);
+static TEXT: RwLock<String> = RwLock::new(String::new());
+static ONCE: Once = Once::new();
+static VALUE: OnceLock<Vec<usize>> = OnceLock::new();
+static LAZY: LazyLock<Mutex<Vec<usize>>> = LazyLock::new(|| {
+    NUMBER.fetch_add(1, SeqCst);
+    Mutex::new(vec![1])
+});
+static WAITERS: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+thread_local! {
+    static PLAIN_LOCAL: Cell<usize> = const { Cell::new(5) };
+    static LAZY_LOCAL: RefCell<Vec<usize>> = RefCell::new(vec![NUMBER.load(SeqCst)]);
+}
+
+fn use_all() {
+    assert_eq!(NUMBER.fetch_add(1, SeqCst), 7);
+    assert!(FLAG.swap(false, SeqCst));
+    assert!(POINTER.load(SeqCst).is_null());
+    POINTER.store(std::ptr::dangling_mut(), SeqCst);
+    assert!(TABLE.iter().all(|number| number.fetch_add(1, SeqCst) == 1));
+    let mut list = LIST.lock().expect("not poisoned");
+    assert!(list.is_empty());
+    list.push(1);
+    drop(list);
+    assert_eq!(std::mem::replace(&mut *PLAIN.lock().unwrap(), 4), 3);
+    assert!(TEXT.read().unwrap().is_empty());
+    TEXT.write().unwrap().push('x');
+    assert!(!ONCE.is_completed());
+    ONCE.call_once(|| ());
+    assert_eq!(VALUE.get(), None);
+    assert_eq!(VALUE.get_or_init(|| vec![2]), &[2]);
+    assert_eq!(LAZY.lock().unwrap().as_slice(), [1]);
+    LAZY.lock().unwrap().push(2);
+    assert_eq!(NUMBER.load(SeqCst), 9, "the initialiser has run in this execution");
+    for _ in 0..2 {
+        thread::spawn(|| {
+            assert_eq!(PLAIN_LOCAL.replace(6), 5);
+            assert_eq!(LAZY_LOCAL.replace(Vec::new()), [9]);
+        })
+        .join()
+        .unwrap();
+    }
+    assert_eq!(PLAIN_LOCAL.replace(6), 5);
+    assert_eq!(LAZY_LOCAL.replace(Vec::new()), [9]);
+}
+
+#[test]
+fn statics_are_fresh_in_each_execution() {
+    for _ in 0..2 {
+        let report = plain().explore(|| {
+            let waiter = thread::spawn(|| {
+                let guard = WAITERS.0.lock().unwrap();
+                drop(WAITERS.1.wait_while(guard, |ready| !*ready).unwrap());
+            });
+            use_all();
+            *WAITERS.0.lock().unwrap() = true;
+            WAITERS.1.notify_one();
+            waiter.join().unwrap();
+        });
+        assert!(report.complete && report.execution_count() > 100, "{report:?}");
+    }
+}
+
+/// Also after an execution that failed while it held, changed and poisoned them.
+#[test]
+fn statics_are_fresh_after_a_failure() {
+    static LOCK: Mutex<usize> = Mutex::new(1);
+    static OTHER: Mutex<usize> = Mutex::new(1);
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    static ONCE: OnceLock<usize> = OnceLock::new();
+    let report = plain().keep_going(true).explore(|| {
+        assert_eq!((COUNT.fetch_add(1, SeqCst), ONCE.get()), (0, None));
+        let other = thread::spawn(|| {
+            let mut first = LOCK.lock().expect("not poisoned");
+            assert_eq!(std::mem::replace(&mut *first, 2) % 2, 1);
+            let _second = OTHER.lock().unwrap();
+            *first = 3;
+        });
+        {
+            let mut first = OTHER.lock().expect("not poisoned");
+            assert_eq!(std::mem::replace(&mut *first, 2) % 2, 1);
+            ONCE.get_or_init(|| 1);
+            let second = LOCK.lock().unwrap();
+            assert!(*second == 1 || *second == 3);
+            *first = 3;
+        }
+        other.join().unwrap();
+    });
+    let failure = report.failure.as_ref().expect("the locks are taken in two orders");
+    assert_eq!(failure.kind, icb_std::model::FailureKind::Deadlock, "{failure}");
+    let failures: u64 = report.bounds.iter().map(|bound| bound.failures).sum();
+    assert!(failures < report.execution_count(), "{report:?}");
+    let report = plain().keep_going(true).explore(|| {
+        let guard = LOCK.lock().expect("not poisoned");
+        assert_eq!(*guard, 1);
+        assert_eq!(COUNT.fetch_add(1, SeqCst), 0);
+        thread::spawn(|| thread::yield_now()).join().unwrap();
+        panic!("with the lock in hand");
+    });
+    assert!(report.bounds.iter().all(|bound| bound.failures == bound.executions), "{report:?}");
+    let failure = report.failure.expect("it panics");
+    assert_eq!(failure.message, "with the lock in hand");
+}
+
+/// What a lazily initialised static holds is dropped when the execution ends, once.
+#[test]
+fn values_of_an_execution_are_dropped_with_it() {
+    static DROPS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    static HELD: OnceLock<Arc<Counted>> = OnceLock::new();
+    struct Counted;
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            DROPS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    let report = plain().explore(|| {
+        let other = thread::spawn(|| HELD.get_or_init(|| Arc::new(Counted)).clone());
+        let held = HELD.get_or_init(|| Arc::new(Counted));
+        assert!(Arc::ptr_eq(held, &other.join().unwrap()));
+    });
+    assert!(report.complete, "{:?}", report.failure);
+    let drops = DROPS.load(std::sync::atomic::Ordering::Relaxed);
+    // The first execution is run twice, to see that the test is deterministic.
+    assert_eq!(drops, report.execution_count() + 2);
+}
