@@ -2,7 +2,7 @@
 //! a reduction are.
 //! This file holds the only definition of a preemption: [`SchedulingPoint::cost`].
 
-use crate::trace::{Access, Failure, Frame, ObjectInfo, Operation, ThreadId, ThreadInfo};
+use crate::trace::{Access, Failure, Frame, ObjectId, ObjectInfo, Operation, ThreadId, ThreadInfo};
 use std::panic::Location;
 
 /// A set of threads. Up to 64 threads it is one word.
@@ -197,6 +197,11 @@ pub struct SchedulingPoint<'a> {
     pub early: &'a ThreadSet,
     /// The pending operation of every thread that has not ended, by thread number.
     pub pending: &'a [Operation],
+    /// Objects that a thread's pending pause (or read in a spinning loop) waits for a change of, by thread number;
+    /// may be shorter than `pending`.
+    pub awaited: &'a [Vec<ObjectId>],
+    /// Threads that have ended.
+    pub ended: &'a ThreadSet,
     /// Identifies the place in the program (source locations of pending operations); equal in equal executions.
     pub place: u64,
 }
@@ -279,15 +284,39 @@ pub trait Chooser {
     /// Which outcome the step has, below `point.count`.
     fn choose_branch(&mut self, point: &BranchPoint) -> u32;
 
-    /// Whether it is asked even where only one thread can go on.
+    /// Whether it is asked even where only one thread can go on, and told of what happens.
     fn wants_every_point(&self) -> bool {
         false
     }
+
+    /// A step has been taken (told only if [`wants_every_point`](Self::wants_every_point)).
+    fn stepped(&mut self, _step: &Taken<'_>) {}
+
+    /// The thread that took the last step has ended: its end, a write of `object`, belongs to that step (told only if
+    /// [`wants_every_point`](Self::wants_every_point)).
+    fn ended(&mut self, _thread: ThreadId, _object: ObjectId) {}
+
+    /// The execution is over (told only if [`wants_every_point`](Self::wants_every_point)). `without` is the thread
+    /// whose pending operation is not valid because it was running when the execution ended.
+    fn over(&mut self, _point: &SchedulingPoint<'_>, _without: Option<ThreadId>) {}
 
     /// Something is wrong with the choices asked for so far: the program does not do what it did before.
     fn divergence(&self) -> Option<String> {
         None
     }
+}
+
+/// A step that has been taken, as choosers see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken<'a> {
+    /// Who took it.
+    pub thread: ThreadId,
+    /// What was done.
+    pub operation: Operation,
+    /// What was touched.
+    pub accesses: &'a [Access],
+    /// It was a pause: leaving the thread now is free.
+    pub yielded: bool,
 }
 
 /// How an execution ended.
@@ -449,6 +478,8 @@ mod tests {
             enabled,
             early: &early,
             pending: &[],
+            awaited: &[],
+            ended: &early,
             place: 0,
         };
         let t = ThreadId::new;

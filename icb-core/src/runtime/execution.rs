@@ -11,7 +11,7 @@ use super::objects::Object;
 use super::threads::{Life, Readiness, Thread};
 use crate::dependence::DependenceHash;
 use crate::program::{
-    BranchPoint, Chooser, End, Granularity, Observer, SchedulingPoint, StepEvent, ThreadSet,
+    BranchPoint, Chooser, End, Granularity, Observer, SchedulingPoint, StepEvent, Taken, ThreadSet,
 };
 use crate::recording::Tape;
 use crate::trace::{
@@ -75,6 +75,9 @@ pub(super) struct Execution {
     pub(super) early: ThreadSet,
     /// Threads whose pending operation may become enabled or disabled by what others do.
     pub(super) waiting: ThreadSet,
+    ended: ThreadSet,
+    /// What pending pauses wait for a change of; filled only for choosers that are told everything.
+    awaited: Vec<Vec<ObjectId>>,
     pub(super) current: usize,
     previous: Option<ThreadId>,
     yielded: bool,
@@ -140,6 +143,8 @@ impl Execution {
             enabled: ThreadSet::new(),
             early: ThreadSet::new(),
             waiting: ThreadSet::new(),
+            ended: ThreadSet::new(),
+            awaited: Vec::new(),
             current: 0,
             previous: None,
             yielded: false,
@@ -182,6 +187,8 @@ impl Execution {
         self.enabled.clear();
         self.early.clear();
         self.waiting.clear();
+        self.ended.clear();
+        self.awaited.iter_mut().for_each(Vec::clear);
         self.previous = None;
         self.yielded = false;
         self.step_count = 0;
@@ -213,6 +220,9 @@ impl Execution {
         let me = self.current;
         self.pending[me] = operation;
         self.threads[me].location = Some(location);
+        if self.every_point && !is_pause(operation.action) && let Some(awaited) = self.awaited.get_mut(me) {
+            awaited.clear();
+        }
         if may_block(operation.action) {
             self.waiting.insert(me);
             self.reconsider_thread(me);
@@ -277,6 +287,8 @@ impl Execution {
             enabled: &self.enabled,
             early: &self.early,
             pending: &self.pending,
+            awaited: &self.awaited,
+            ended: &self.ended,
             place,
         };
         // SAFETY: see `chooser_mut`; the chooser does not lead back to the execution.
@@ -472,10 +484,11 @@ impl Execution {
         if access.mode == Mode::Write {
             self.reconsider(access.object);
         }
-        if self.observer.is_some() {
+        if self.observer.is_some() || self.every_point {
             self.accesses.clear();
             self.accesses.push(access);
             self.observe_step(operation, read, written, note);
+            self.tell_step(operation);
         }
         self.count_step();
     }
@@ -490,10 +503,50 @@ impl Execution {
                 self.reconsider(access.object);
             }
         }
-        if self.observer.is_some() {
+        if self.observer.is_some() || self.every_point {
             self.observe_step(operation, None, None, note);
+            self.tell_step(operation);
         }
         self.count_step();
+    }
+
+    /// Tells the chooser of the step, if it wants to know. The accesses stand in `accesses`.
+    fn tell_step(&mut self, operation: Operation) {
+        if self.every_point
+            && let Some(chooser) = self.chooser
+        {
+            let yielded = is_pause(operation.action);
+            let thread = ThreadId::new(self.current);
+            let step = Taken { thread, operation, accesses: &self.accesses, yielded };
+            // SAFETY: see `chooser_mut`.
+            unsafe { (*chooser).stepped(&step) };
+        }
+    }
+
+    /// The running thread has ended.
+    pub(super) fn note_end(&mut self, object: ObjectId) {
+        self.ended.insert(self.current);
+        if self.every_point {
+            let thread = ThreadId::new(self.current);
+            self.chooser_mut().ended(thread, object);
+        }
+    }
+
+    /// The running thread's pending operation waits for a change of what it has read, or would if nothing had
+    /// changed: reductions have to know.
+    pub(super) fn note_awaited(&mut self) {
+        if !self.every_point {
+            return;
+        }
+        let me = self.current;
+        if self.awaited.len() <= me {
+            self.awaited.resize_with(me + 1, Vec::new);
+        }
+        let thread = &self.threads[me];
+        self.awaited[me].clear();
+        if thread.could_await() {
+            self.awaited[me].extend(thread.reads.iter().map(|read| ObjectId::new(read.object as usize)));
+        }
     }
 
     #[inline]
@@ -633,10 +686,36 @@ impl Execution {
 
     /// The execution ends here, in this way, unless it has ended in another one before.
     pub(super) fn stop(&mut self, end: End) {
-        if self.end.is_none() {
-            self.end = Some(end);
+        if self.end.is_some() {
+            return;
         }
+        if self.every_point && !matches!(end, End::GivenUp) {
+            let me = ThreadId::new(self.current);
+            let blocked = matches!(&end, End::Failed(failure) if !failure.waiting.is_empty());
+            let without = (!blocked).then_some(me);
+            let place = 0;
+            let point = SchedulingPoint {
+                step: self.step_count,
+                previous: self.previous,
+                yielded: self.yielded,
+                enabled: &self.enabled,
+                early: &self.early,
+                pending: &self.pending,
+                awaited: &self.awaited,
+                ended: &self.ended,
+                place,
+            };
+            if let Some(chooser) = self.chooser {
+                // SAFETY: see `chooser_mut`.
+                unsafe { (*chooser).over(&point, without) };
+            }
+        }
+        self.end = Some(end);
     }
+}
+
+const fn is_pause(action: Action) -> bool {
+    matches!(action, Action::Yield | Action::SpinLoop | Action::Sleep)
 }
 
 /// Whether others can disable the action's pending operation, or enable it.

@@ -220,6 +220,14 @@ impl Thread {
             && self.reads.iter().zip(&self.previous_reads).all(same)
     }
 
+    /// At a yield or a read in a spinning loop: it repeats its reads, whatever it has read, so that it waits, or would
+    /// wait if nothing had changed.
+    pub(crate) fn could_await(&self) -> bool {
+        let same = |(a, b): (&ReadEntry, &ReadEntry)| a.object == b.object;
+        let repeats = self.reads.len() == self.previous_reads.len() && self.reads.iter().zip(&self.previous_reads).all(same);
+        self.awaiting || (!self.dirty && !self.reads.is_empty() && repeats)
+    }
+
     /// At a read without a hint: the last reads repeat with a short period, from the same places of the program.
     #[inline]
     pub(crate) fn spins(&self) -> bool {

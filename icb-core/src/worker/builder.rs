@@ -7,6 +7,7 @@ use crate::explore::{Event, Explorer, Limits, Options};
 use crate::observe::Recorder;
 use crate::program::{End, Granularity, Program, Strategy};
 use crate::recording::Tape;
+use crate::reduction::PartialOrder;
 use crate::runtime::{self, CoroutineProgram};
 use crate::search::{ContextBounded, DepthFirst, Frontier, Replay};
 use crate::trace::{Failure, FailureKind, Message, Report, Schedule, table};
@@ -30,9 +31,12 @@ pub enum StrategyKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum ReductionKind {
-    /// None are.
+    /// None are: every execution is run.
     #[default]
     None,
+    /// Executions that differ only in the order of operations that commute are run about once: bounded dynamic
+    /// partial-order reduction, see [`PartialOrder`](crate::reduction::PartialOrder).
+    PartialOrder,
 }
 
 /// What a data race leads to.
@@ -323,6 +327,10 @@ impl Worker {
         }
         let mut report = match settings.strategy {
             StrategyKind::DepthFirst => explorer.run(&mut DepthFirst::new(), &mut program),
+            StrategyKind::ContextBounded if settings.reduction == ReductionKind::PartialOrder => {
+                let mut search = PartialOrder::new(settings.max_bound).from_bound(settings.min_bound);
+                explorer.run(&mut search, &mut program)
+            }
             StrategyKind::ContextBounded => {
                 let carries = settings.directory.is_some();
                 let mut search = ContextBounded::new(settings.max_bound).carrying(carries);

@@ -8,6 +8,9 @@ use crate::trace::Schedule;
 use std::path::PathBuf;
 use std::time::Duration;
 
+const REDUCTIONS: [(&str, ReductionKind); 2] =
+    [("none", ReductionKind::None), ("partial-order", ReductionKind::PartialOrder)];
+
 /// Everything that can be set.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
@@ -105,7 +108,7 @@ impl Settings {
             self.strategy = one_of("ICB_STRATEGY", &text, &choices)?;
         }
         if let Some(text) = lookup("ICB_REDUCTION") {
-            self.reduction = one_of("ICB_REDUCTION", &text, &[("none", ReductionKind::None)])?;
+            self.reduction = one_of("ICB_REDUCTION", &text, &REDUCTIONS)?;
         }
         if let Some(text) = lookup("ICB_ON_RACE") {
             self.on_race =

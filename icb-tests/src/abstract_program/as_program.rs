@@ -10,7 +10,7 @@ use super::state::{Access, Object, Phase, State, Step};
 use icb_core::dependence::DependenceHash;
 use icb_core::program::{
     BranchPoint, Chooser, End, Observer, Outcome, Program as CoreProgram, SchedulingPoint, StepEvent,
-    ThreadSet,
+    Taken, ThreadSet,
 };
 use icb_core::trace::{
     self, Action, Failure, FailureKind, Mode, ObjectId, Operation, Schedule, ScheduleEntry, ThreadId,
@@ -47,6 +47,12 @@ impl<'p> AbstractProgram<'p> {
 
     fn enabled(&self, state: &State) -> ThreadSet {
         (0..self.numbers.threads).filter(|&thread| self.machine.enabled(state, thread)).collect()
+    }
+
+    /// Threads that have no pending operation: they have ended, or do not exist yet.
+    fn absent(&self, state: &State) -> ThreadSet {
+        let absent = |&thread: &usize| matches!(state.threads[thread].phase, Phase::Unborn | Phase::Ended);
+        (0..self.numbers.threads).filter(absent).collect()
     }
 
     fn fail(&mut self, kind: FailureKind, message: String, run: &Run) -> End {
@@ -189,24 +195,31 @@ impl Run {
 impl CoreProgram for AbstractProgram<'_> {
     fn run(&mut self, chooser: &mut dyn Chooser, mut observer: Option<&mut dyn Observer>) -> Outcome {
         let mut run = Run::new(self);
+        let told = chooser.wants_every_point();
+        let nobody = ThreadSet::new();
         let end = loop {
             let enabled = self.enabled(&run.state);
-            if enabled.is_empty() {
-                break self.end(&run);
-            }
             let pending: Vec<Operation> =
                 (0..self.numbers.threads).map(|t| self.pending(&run.state, t)).collect();
+            let absent = self.absent(&run.state);
             let point = SchedulingPoint {
                 step: run.step_count,
                 previous: run.previous,
                 yielded: run.yielded(),
                 enabled: &enabled,
-                early: &ThreadSet::new(),
+                early: &nobody,
                 pending: &pending,
+                awaited: &[],
+                ended: &absent,
                 place: run.place(),
             };
-            let only =
-                if enabled.len() == 1 && !chooser.wants_every_point() { enabled.first() } else { None };
+            if enabled.is_empty() {
+                if told {
+                    chooser.over(&point, None);
+                }
+                break self.end(&run);
+            }
+            let only = if enabled.len() == 1 && !told { enabled.first() } else { None };
             let chosen = only.map(ThreadId::new).or_else(|| chooser.choose_thread(&point));
             let Some(thread) = chosen else {
                 break match chooser.divergence() {
@@ -252,9 +265,19 @@ impl CoreProgram for AbstractProgram<'_> {
             }
             run.step_count += 1;
             run.previous = Some(thread);
+            if told {
+                let yielded = run.yielded();
+                chooser.stepped(&Taken { thread, operation, accesses: &accesses, yielded });
+            }
             let race = effects.iter().find_map(|&effect| run.detector.apply(thread.index(), effect));
             if let Some(race) = race {
                 let message = format!("T{} and T{} race on cell {}", race.first, race.second, race.cell);
+                if told {
+                    let absent = self.absent(&run.state);
+                    let enabled = self.enabled(&run.state);
+                    let point = SchedulingPoint { enabled: &enabled, ended: &absent, ..point };
+                    chooser.over(&point, Some(thread));
+                }
                 break self.fail(FailureKind::DataRace, message, &run);
             }
         };

@@ -70,6 +70,7 @@ impl Execution {
     fn await_change(&mut self) {
         let me = self.current;
         self.threads[me].begin_awaiting();
+        self.note_awaited();
         self.waiting.insert(me);
         self.reconsider_thread(me);
     }

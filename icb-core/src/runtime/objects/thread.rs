@@ -95,6 +95,7 @@ impl Execution {
         self.early.remove(me);
         self.waiting.remove(me);
         self.hash.end(me, object);
+        self.note_end(object);
         self.note_change(object);
         self.reconsider(object);
     }
@@ -182,6 +183,7 @@ impl Execution {
     pub(in crate::runtime) fn recognise_awaiting(&mut self) {
         let me = self.current;
         self.threads[me].awaiting = self.threads[me].repeats_itself();
+        self.note_awaited();
     }
 
     pub(super) fn pause(&mut self, operation: Operation) -> Effect {
@@ -189,8 +191,14 @@ impl Execution {
         if operation.action == Action::Sleep {
             self.now += self.threads[me].timeout;
         }
-        self.threads[me].note_yield();
+        // A thread that waits, or could, depends on what it reads.
+        let waits = self.threads[me].could_await();
         self.accesses.clear();
+        if waits {
+            let reads = self.threads[me].reads.iter().map(|read| ObjectId::new(read.object as usize));
+            self.accesses.extend(reads.map(|object| Access { object, mode: Mode::Read }));
+        }
+        self.threads[me].note_yield();
         self.finish_many(operation, 9, None);
         self.set_yielded();
         Effect::Done

@@ -1,7 +1,0 @@
-//! x
-/// a
-#[derive(Debug)]
-pub struct PartialOrder;
-/// b
-#[derive(Debug)]
-pub struct SleepRule;

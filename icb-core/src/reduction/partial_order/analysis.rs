@@ -1,0 +1,209 @@
+//! Which alternatives an execution shows to be needed: races between pending operations and events before them.
+
+use super::PartialOrder;
+use super::events::Event;
+use crate::dependence;
+use crate::program::SchedulingPoint;
+use crate::trace::{Action, Mode, ObjectId, Operation};
+
+impl PartialOrder {
+    /// Analyses the pending operations in the state after `depth` events: those that are new, and those that conflict
+    /// with the newest event. `without` has no pending operation.
+    pub(super) fn analyse(&mut self, depth: usize, point: &SchedulingPoint<'_>, without: Option<usize>) {
+        let newest = depth.checked_sub(1).map(|index| (index, self.events.get(index).thread));
+        for thread in 0..point.pending.len() {
+            if point.ended.contains(thread) || Some(thread) == without {
+                continue;
+            }
+            let concerned = newest.is_none_or(|(index, by)| {
+                by == thread || self.pending[thread].conflicts(&self.events.get(index).footprint)
+            });
+            if concerned {
+                self.analyse_thread(depth, thread, point.pending[thread]);
+            }
+        }
+    }
+
+    fn analyse_thread(&mut self, depth: usize, thread: usize, operation: Operation) {
+        let mut clock = std::mem::take(&mut self.clock);
+        self.events.pending_clock(thread, &self.pending[thread], &mut clock);
+        self.clock = clock;
+        for other in (0..self.pending.len()).filter(|&other| other != thread) {
+            let known = self.events.known(thread).get(other);
+            for position in (0..self.events.of(other).len()).rev() {
+                let index = self.events.of(other)[position] as usize;
+                let event = self.events.get(index);
+                if event.number <= known {
+                    break;
+                }
+                if !event.footprint.conflicts(&self.pending[thread]) {
+                    continue;
+                }
+                match self.relation(index, thread, operation) {
+                    Relation::Reversible => {
+                        self.add_with_block(depth, index, thread);
+                        break;
+                    }
+                    Relation::Unknown => self.add_with_block(depth, index, thread),
+                    Relation::Enabling if self.is_bounded() => self.add_with_block(depth, index, thread),
+                    Relation::Enabling | Relation::Parked => {}
+                }
+            }
+        }
+    }
+
+    /// How the event stands to the operation that the thread has pending now.
+    fn relation(&self, index: usize, thread: usize, operation: Operation) -> Relation {
+        let event = self.events.get(index);
+        let waits_in_pause = self.is_pause_that_waits(thread, operation);
+        let need = needed(operation);
+        if need.is_none() && !waits_in_pause {
+            return Relation::Reversible;
+        }
+        // The same operation was pending at the event's node if the thread has taken no step since.
+        let no_step_since = self.events.of(thread).last().is_none_or(|&last| (last as usize) < index);
+        let was_pending = no_step_since && self.was_born(thread, index);
+        let was_ready = self.nodes[index].enabled.contains(thread);
+        if was_pending && was_ready {
+            return Relation::Reversible;
+        }
+        let enables = match need {
+            Some(object) => match was_blocked(event, object, operation.action) {
+                Some(blocked) => Some(blocked && event.footprint.writes(object)),
+                // What kept a waiting thread is what the event writes, as far as there is one object only.
+                None => was_pending.then(|| event.footprint.writes(object)),
+            },
+            None => was_pending.then(|| self.pending[thread].iter().any(|a| event.footprint.writes(a.object))),
+        };
+        let waits_twice = matches!(operation.action, Action::Reacquire { .. });
+        let enables = if waits_twice && self.wakes(event, thread) { Some(true) } else { enables };
+        match enables {
+            Some(true) if was_pending => Relation::Parked,
+            Some(true) => Relation::Enabling,
+            Some(false) if !was_pending && !waits_twice && need_is_free(event, need, operation) => Relation::Reversible,
+            Some(false) | None => Relation::Unknown,
+        }
+    }
+
+    /// Whether the event is the notification that wakes the thread.
+    fn wakes(&self, event: &Event, thread: usize) -> bool {
+        matches!(event.action, Action::NotifyOne | Action::NotifyAll)
+            && self.events.thread_object(thread).is_some_and(|object| event.footprint.writes(object))
+    }
+
+    /// Whether the thread existed at the node.
+    fn was_born(&self, thread: usize, index: usize) -> bool {
+        // Threads are spawned by events; a thread without events knows its spawn.
+        !self.events.of(thread).is_empty() || {
+            let event = self.events.get(index);
+            self.events.known(thread).get(event.thread) < event.number
+        }
+    }
+
+    fn is_pause_that_waits(&self, thread: usize, operation: Operation) -> bool {
+        dependence::mode(operation.action).is_none() && self.pending[thread].iter().next().is_some()
+    }
+
+    /// The thread is to be tried before the event, and, under a bound, before the event's whole block.
+    fn add_with_block(&mut self, depth: usize, index: usize, thread: usize) {
+        self.add(depth, index, thread);
+        let block = self.events.get(index).block;
+        if self.is_bounded() && block != index {
+            self.add(depth, block, thread);
+        }
+    }
+
+    fn add(&mut self, depth: usize, index: usize, thread: usize) {
+        let event = self.events.get(index);
+        let node = &self.nodes[index];
+        self.candidates.clear();
+        for other in node.enabled.iter().filter(|&other| other != event.thread) {
+            if other == thread {
+                self.candidates.insert(other);
+                continue;
+            }
+            // Its first event after the one to be reversed, if that one does not cause it but it causes the operation.
+            let events = self.events.of(other);
+            let first = events.partition_point(|&e| (e as usize) <= index);
+            let Some(&first) = events.get(first).filter(|&&e| (e as usize) < depth) else { continue };
+            let first = self.events.get(first as usize);
+            if first.number <= self.clock.get(other) && first.clock.get(event.thread) < event.number {
+                self.candidates.insert(other);
+            }
+        }
+        let bounded = self.budget.is_some();
+        let lost = if node.enabled.contains(thread) {
+            node.inherited(thread)
+        } else {
+            self.candidates.iter().any(|candidate| node.inherited(candidate))
+        };
+        let all = self.candidates.is_empty() || (bounded && lost);
+        let node = &mut self.nodes[index];
+        if all {
+            for candidate in node.enabled.iter() {
+                node.todo.insert(candidate);
+            }
+        } else {
+            for candidate in self.candidates.iter() {
+                node.todo.insert(candidate);
+            }
+        }
+    }
+}
+
+/// How an event stands to an operation pending after it, with which it conflicts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Relation {
+    /// The operation could have been taken before the event: a race. Older events of the same thread show in the
+    /// reversed execution.
+    Reversible,
+    /// The event enables the operation, and the thread came to it only afterwards.
+    Enabling,
+    /// The thread was waiting for the event: nothing to reverse.
+    Parked,
+    /// It cannot be told, or something else keeps the operation: to be tried, and older events too.
+    Unknown,
+}
+
+/// The object whose state can keep the operation from taking effect. A condvar's reacquire needs a notification too.
+fn needed(operation: Operation) -> Option<ObjectId> {
+    match operation.action {
+        Action::Reacquire { .. } => Some(operation.other),
+        Action::Lock
+        | Action::ReadLock
+        | Action::WriteLock
+        | Action::BarrierLeave
+        | Action::OnceEnter
+        | Action::OnceWait
+        | Action::Send
+        | Action::SendFinish
+        | Action::Receive { .. }
+        | Action::Join
+        | Action::Park { .. } => Some(operation.object),
+        _ => None,
+    }
+}
+
+/// Whether it is certain that the operation could have been taken right before the event.
+fn need_is_free(event: &Event, need: Option<ObjectId>, operation: Operation) -> bool {
+    need.is_some_and(|object| was_blocked(event, object, operation.action) == Some(false))
+}
+
+/// Whether the object kept such an operation from taking effect right before the event; `None`: it cannot be told from
+/// the event alone.
+fn was_blocked(event: &Event, object: ObjectId, wanted: Action) -> Option<bool> {
+    let mode = event.footprint.iter().find(|access| access.object == object)?.mode;
+    match (wanted, event.action) {
+        (Action::Lock | Action::Reacquire { .. }, Action::Unlock | Action::Wait { .. }) => Some(true),
+        (Action::Lock | Action::Reacquire { .. }, Action::Lock | Action::Reacquire { .. }) => Some(false),
+        (Action::Lock | Action::Reacquire { .. }, Action::TryLock) => Some(mode == Mode::Read),
+        (Action::ReadLock | Action::WriteLock, Action::WriteUnlock | Action::Downgrade) => Some(true),
+        (Action::ReadLock | Action::WriteLock, Action::WriteLock) => Some(false),
+        (Action::WriteLock, Action::ReadUnlock) => Some(true),
+        (Action::ReadLock, Action::ReadUnlock | Action::ReadLock) => Some(false),
+        (Action::OnceEnter, Action::OnceLeave) => Some(true),
+        (Action::OnceEnter, Action::OnceEnter) => Some(false),
+        (Action::Join, _) => Some(true),
+        _ => None,
+    }
+}

@@ -1,0 +1,233 @@
+//! The events of the current execution: who did what, with vector clocks of the dependence order.
+
+use crate::clock::VectorClock;
+use crate::dependence;
+use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+
+/// What a step, or a stretch of steps, touches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Footprint {
+    accesses: Vec<Access>,
+}
+
+impl Footprint {
+    pub(super) fn clear(&mut self) {
+        self.accesses.clear();
+    }
+
+    pub(super) fn add(&mut self, access: Access) {
+        match self.accesses.iter_mut().find(|known| known.object == access.object) {
+            Some(known) if access.mode == Mode::Write => known.mode = Mode::Write,
+            Some(_) => {}
+            None => self.accesses.push(access),
+        }
+    }
+
+    pub(super) fn extend(&mut self, accesses: impl IntoIterator<Item = Access>) {
+        accesses.into_iter().for_each(|access| self.add(access));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Access> + Clone + '_ {
+        self.accesses.iter().copied()
+    }
+
+    pub(super) fn copy_from(&mut self, other: &Footprint) {
+        self.accesses.clone_from(&other.accesses);
+    }
+
+    /// Whether one of the other's accesses does not commute with one of these.
+    pub(super) fn conflicts(&self, other: &Footprint) -> bool {
+        self.iter().any(|a| other.iter().any(|b| dependence::accesses_conflict(a, b)))
+    }
+
+    pub(super) fn writes(&self, object: ObjectId) -> bool {
+        self.iter().any(|access| access.object == object && access.mode == Mode::Write)
+    }
+}
+
+/// One step of the current execution.
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) thread: usize,
+    pub(super) action: Action,
+    pub(super) footprint: Footprint,
+    /// Its causal past, itself included.
+    pub(super) clock: VectorClock,
+    /// Its number within its thread, counted from 1.
+    pub(super) number: u32,
+    /// The first event of its context block.
+    pub(super) block: usize,
+    pub(super) yielded: bool,
+}
+
+impl Default for Event {
+    fn default() -> Self {
+        Event {
+            thread: 0,
+            action: Action::Nop,
+            footprint: Footprint::default(),
+            clock: VectorClock::new(),
+            number: 0,
+            block: 0,
+            yielded: false,
+        }
+    }
+}
+
+/// What is known of an object: the clocks of the accesses so far.
+#[derive(Debug, Default)]
+struct ObjectClocks {
+    writes: VectorClock,
+    reads: VectorClock,
+}
+
+/// What is known of a thread.
+#[derive(Debug, Default)]
+struct ThreadEvents {
+    /// Clock of its last event; of its spawn if it has none.
+    clock: VectorClock,
+    /// Its events.
+    events: Vec<u32>,
+    /// The thread as an object, known from its begin on.
+    object: Option<ObjectId>,
+}
+
+/// The events of the current execution. Memory is kept from one execution to the next.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    all: Vec<Event>,
+    count: usize,
+    threads: Vec<ThreadEvents>,
+    thread_count: usize,
+    objects: Vec<ObjectClocks>,
+}
+
+impl Events {
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+        self.thread_count = 0;
+        for object in &mut self.objects {
+            object.writes.clear();
+            object.reads.clear();
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn get(&self, index: usize) -> &Event {
+        &self.all[index]
+    }
+
+    pub(super) fn last(&self) -> Option<&Event> {
+        self.count.checked_sub(1).map(|last| &self.all[last])
+    }
+
+    /// Events of a thread, oldest first.
+    pub(super) fn of(&self, thread: usize) -> &[u32] {
+        if thread < self.thread_count { &self.threads[thread].events } else { &[] }
+    }
+
+    /// Clock of the thread's last event.
+    pub(super) fn known(&self, thread: usize) -> &VectorClock {
+        &self.threads[thread].clock
+    }
+
+    /// The thread as an object, if it has begun.
+    pub(super) fn thread_object(&self, thread: usize) -> Option<ObjectId> {
+        self.threads[thread].object
+    }
+
+    /// Threads are known as soon as they are pending: a new one begins with the clock of the newest event, its spawn.
+    pub(super) fn introduce(&mut self, thread_count: usize) {
+        while self.thread_count < thread_count {
+            if self.threads.len() == self.thread_count {
+                self.threads.push(ThreadEvents::default());
+            }
+            let thread = &mut self.threads[self.thread_count];
+            thread.events.clear();
+            thread.object = None;
+            thread.clock.clear();
+            if let Some(last) = self.count.checked_sub(1) {
+                thread.clock.clone_from(&self.all[last].clock);
+            }
+            self.thread_count += 1;
+        }
+    }
+
+    fn object(&mut self, object: ObjectId) -> &mut ObjectClocks {
+        let index = object.index();
+        if self.objects.len() <= index {
+            self.objects.resize_with(index + 1, ObjectClocks::default);
+        }
+        &mut self.objects[index]
+    }
+
+    /// The causal past that an operation with these accesses would have if the thread took it now.
+    pub(super) fn pending_clock(&self, thread: usize, footprint: &Footprint, clock: &mut VectorClock) {
+        clock.clone_from(self.known(thread));
+        for access in footprint.iter() {
+            if let Some(object) = self.objects.get(access.object.index()) {
+                clock.join(&object.writes);
+                if access.mode == Mode::Write {
+                    clock.join(&object.reads);
+                }
+            }
+        }
+    }
+
+    /// A step has been taken.
+    pub(super) fn push(&mut self, thread: usize, operation: Operation, accesses: &[Access], yielded: bool) {
+        let index = self.count;
+        let block = match self.last() {
+            Some(last) if last.thread == thread && !last.yielded => last.block,
+            _ => index,
+        };
+        if self.all.len() == index {
+            self.all.push(Event::default());
+        }
+        self.count += 1;
+        if operation.action == Action::Begin {
+            self.threads[thread].object = Some(operation.object);
+        }
+        self.threads[thread].events.push(index as u32);
+        let number = self.threads[thread].events.len() as u32;
+        let event = &mut self.all[index];
+        event.thread = thread;
+        event.action = operation.action;
+        event.footprint.clear();
+        event.clock.clone_from(&self.threads[thread].clock);
+        event.clock.set(thread, number);
+        event.number = number;
+        event.block = block;
+        event.yielded = yielded;
+        self.touch(accesses);
+    }
+
+    /// The newest event touches these objects too.
+    pub(super) fn touch(&mut self, accesses: &[Access]) {
+        let Some(index) = self.count.checked_sub(1) else { return };
+        let mut clock = std::mem::take(&mut self.all[index].clock);
+        for &access in accesses {
+            let object = self.object(access.object);
+            clock.join(&object.writes);
+            if access.mode == Mode::Write {
+                clock.join(&object.reads);
+            }
+        }
+        let event = &mut self.all[index];
+        event.footprint.extend(accesses.iter().copied());
+        let thread = event.thread;
+        for position in 0..self.all[index].footprint.accesses.len() {
+            let access = self.all[index].footprint.accesses[position];
+            let object = self.object(access.object);
+            match access.mode {
+                Mode::Read => object.reads.join(&clock),
+                Mode::Write => object.writes.join(&clock),
+            }
+        }
+        self.threads[thread].clock.clone_from(&clock);
+        self.all[index].clock = clock;
+    }
+}

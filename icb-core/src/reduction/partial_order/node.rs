@@ -1,0 +1,103 @@
+//! The nodes of the search: one for each step of the current execution, with what is left to do there.
+
+use super::events::Footprint;
+use crate::program::ThreadSet;
+
+/// A thread that need not run while nothing conflicts with its footprint: that is covered by an execution already run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sleeper {
+    pub(super) thread: usize,
+    pub(super) footprint: Footprint,
+}
+
+/// An outcome chosen inside the node's step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Branch {
+    pub(super) chosen: u32,
+    pub(super) count: u32,
+    pub(super) costly: bool,
+    pub(super) place: u64,
+}
+
+/// The state before a step, and what is to be tried there.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    pub(super) enabled: ThreadSet,
+    /// Threads that could go on early, at a cost.
+    pub(super) early: ThreadSet,
+    pub(super) previous: Option<usize>,
+    pub(super) previous_yielded: bool,
+    /// The thread that ran before is blocked here: what it wants to touch.
+    pub(super) previous_blocked: bool,
+    pub(super) previous_pending: Footprint,
+    /// Preemptions and the like of the steps before.
+    pub(super) cost: u32,
+    pub(super) todo: ThreadSet,
+    pub(super) done: ThreadSet,
+    /// Members of `done` that were not run because they slept.
+    pub(super) slept: ThreadSet,
+    pub(super) sleep: Vec<Sleeper>,
+    pub(super) chosen: usize,
+    pub(super) place: u64,
+    pub(super) branches: Vec<Branch>,
+    /// What the chosen thread's step touches, over all its outcomes.
+    pub(super) step: Footprint,
+    /// What its uninterrupted run from here touches, recorded in the first run with this choice.
+    pub(super) block: Footprint,
+    /// Right after its step the chosen thread could not go on at once: it was blocked, had ended or had yielded.
+    pub(super) stops: bool,
+}
+
+impl Node {
+    /// Makes the slot a new node.
+    pub(super) fn reset(&mut self) {
+        self.todo.clear();
+        self.done.clear();
+        self.slept.clear();
+        self.branches.clear();
+        self.step.clear();
+        self.block.clear();
+        self.stops = false;
+        self.previous_pending.clear();
+    }
+
+    /// The node's chosen thread is about to be another one, or the same with other outcomes.
+    pub(super) fn choose(&mut self, thread: usize) {
+        self.chosen = thread;
+        self.todo.insert(thread);
+        self.branches.clear();
+        self.step.clear();
+        self.block.clear();
+        self.stops = false;
+    }
+
+    /// What it costs to let the thread run here.
+    pub(super) fn switch_cost(&self, thread: usize) -> u32 {
+        let preempts = self.previous.is_some_and(|previous| {
+            previous != thread && !self.previous_yielded && self.enabled.contains(previous)
+        });
+        u32::from(preempts) + u32::from(self.is_early(thread))
+    }
+
+    pub(super) fn is_early(&self, thread: usize) -> bool {
+        self.early.contains(thread) && !self.enabled.contains(thread)
+    }
+
+    /// What the outcomes chosen inside the step cost.
+    pub(super) fn branch_cost(&self) -> u32 {
+        self.branches.iter().filter(|branch| branch.costly && branch.chosen != 0).count() as u32
+    }
+
+    /// Whether the thread sleeps here because of what was run elsewhere.
+    pub(super) fn inherited(&self, thread: usize) -> bool {
+        let sleeps = self.sleep.iter().any(|sleeper| sleeper.thread == thread);
+        sleeps && (!self.done.contains(thread) || self.slept.contains(thread))
+    }
+
+    /// Sleeping threads are not run, except where the thread before is blocked on something that the sleeper would
+    /// release: its blocking gave a free switch that the covering execution did not have.
+    pub(super) fn is_asleep(&self, thread: usize, bounded: bool) -> bool {
+        let Some(sleeper) = self.sleep.iter().find(|sleeper| sleeper.thread == thread) else { return false };
+        !(bounded && self.previous_blocked && sleeper.footprint.conflicts(&self.previous_pending))
+    }
+}
