@@ -1,0 +1,261 @@
+//! `cargo icb` from end to end, on the crates in `fixtures`: every bad input gives one clear message and its documented
+//! exit code, everything that can go wrong in a test is told while the other tests run on, and failures are stored and
+//! replayed. Knows nothing of the tool but its command line, its output and its exit codes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Codes that scripts depend on.
+const PASSED: i32 = 0;
+const FAILED: i32 = 1;
+const USAGE: i32 = 2;
+const NOT_BUILT: i32 = 3;
+const NO_TESTS: i32 = 4;
+const INCOMPLETE: i32 = 5;
+const STORED: i32 = 6;
+const DIVERGED: i32 = 8;
+
+/// What the tool has said and how it ended.
+#[derive(Debug)]
+struct Said {
+    code: i32,
+    text: String,
+}
+
+impl Said {
+    #[track_caller]
+    fn check(&self, code: i32, words: &[&str]) {
+        for word in words {
+            assert!(self.text.contains(word), "no {word:?} in\n{}", self.text);
+        }
+        assert_eq!(self.code, code, "{}", self.text);
+    }
+}
+
+/// The directory where these tests build; all fixtures share it, so the mirrored library is built once.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures")
+}
+
+/// The tool, built if need be. Cargo offers the path of an executable only to the tests of its own package.
+fn tool() -> &'static Path {
+    static TOOL: OnceLock<PathBuf> = OnceLock::new();
+    TOOL.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--package", "cargo-icb", "--target-dir"]).arg(target);
+        assert!(build.status().unwrap().success(), "cargo-icb could not be built");
+        target.join("debug").join("cargo-icb").with_extension(std::env::consts::EXE_EXTENSION)
+    })
+}
+
+/// Runs the tool in the directory of a fixture.
+fn icb_with(fixture: &str, arguments: &str, variables: &[(&str, &str)]) -> Said {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
+    let mut words = arguments.split(' ');
+    let mut command = Command::new(tool());
+    command.current_dir(directory).arg(words.next().unwrap());
+    for name in std::env::vars_os().map(|(name, _)| name) {
+        if name.to_string_lossy().starts_with("ICB_") {
+            command.env_remove(name);
+        }
+    }
+    let output = command
+        .arg("--target-dir")
+        .arg(target())
+        .args(words)
+        .env("COLUMNS", "120")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    Said { code: output.status.code().unwrap_or(-1), text: text.into_owned() }
+}
+
+fn icb(arguments: &str) -> Said {
+    icb_with("cases", arguments, &[])
+}
+
+/// One story at a time: they share a store of failures.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn bad_input_is_refused_in_one_sentence() {
+    let _alone = alone();
+    for (arguments, code, words) in [
+        ("test --no-such-option", USAGE, ["unexpected argument '--no-such-option'", "--help"]),
+        ("test --max-bound lots", USAGE, ["'lots'", "a bound is a number of preemptions"]),
+        ("test --max-bound -1", USAGE, ["'-1'", ""]),
+        ("test --max-time soon", USAGE, ["'soon'", "a duration is"]),
+        ("test -p nowhere", USAGE, ["there is no package `nowhere`", "it has cases"]),
+        ("test --manifest-path nowhere/Cargo.toml", USAGE, ["nowhere/Cargo.toml", "error: "]),
+        ("test --instrument nowhere", USAGE, ["there is no package `nowhere` to instrument", "--instrument"]),
+        ("test --features nowhere", NOT_BUILT, ["nowhere", "the tests could not be built"]),
+        ("test --test nowhere", NOT_BUILT, ["nowhere", "the tests could not be built"]),
+        ("test --lib", NO_TESTS, ["there are no tests", "select another package or target"]),
+        ("test --test holding nowhere", NO_TESTS, ["no test matches `nowhere` among 4", "cargo icb list"]),
+        ("test --test holding --ignored", NO_TESTS, ["none of the 4 tests is selected", "--include-ignored"]),
+        ("replay", USAGE, ["<TEST>", "--help"]),
+        ("replay nowhere", STORED, ["no stored failure matches `nowhere`", "cargo icb list --failures"]),
+        ("replay panics --schedule 0*3", USAGE, ["--schedule: ", "begins with"]),
+        ("replay panics --schedule icb1:0*3?", USAGE, ["--schedule: ", ""]),
+    ] {
+        let said = icb(arguments);
+        said.check(code, &words);
+        assert_eq!(
+            said.text.matches("error: ").count().max(1),
+            1 + usize::from(code == NOT_BUILT),
+            "{}",
+            said.text
+        );
+    }
+    let said = icb_with("cases", "test", &[("ICB_MAX_BOUND", "two")]);
+    said.check(USAGE, &["'two'", "a bound is a number of preemptions"]);
+}
+
+#[test]
+fn what_holds_is_proved() {
+    let _alone = alone();
+    icb("test --test holding --max-bound 3").check(
+        PASSED,
+        &[
+            "proved cases::holding::counts_under_a_lock: no failure in any execution (exhaustive)",
+            "proved cases::holding::has_one_thread: no failure in any execution (exhaustive)",
+            "ok cases::holding::fails_as_expected: fails as expected: panic: ",
+            "run once cases::holding::has_no_model",
+            "4 passed, 0 failed",
+        ],
+    );
+    icb("test --test holding --max-bound 1 counts").check(
+        PASSED,
+        &["proved cases::holding::counts_under_a_lock: no failure in any execution with at most 1 preemption", "1 passed"],
+    );
+}
+
+#[test]
+fn what_is_cut_short_is_incomplete() {
+    let _alone = alone();
+    icb("test --test holding --max-executions 1").check(
+        INCOMPLETE,
+        &[
+            "incomplete cases::holding::counts_under_a_lock: ",
+            "stopped by the limit on executions",
+            "proved cases::holding::has_one_thread",
+            "2 passed, 0 failed, 2 incomplete",
+        ],
+    );
+}
+
+#[test]
+fn a_failure_that_does_not_come_is_missed() {
+    let _alone = alone();
+    let said = icb("test --test holding --max-bound 0 fails_as_expected");
+    assert_ne!(said.code, PASSED, "{}", said.text);
+    said.check(FAILED, &["fails_as_expected"]);
+}
+
+#[test]
+fn every_failure_is_told_stored_and_replayed() {
+    let _alone = alone();
+    let said = icb("test --max-bound 1 --max-steps 2000 --watchdog 1");
+    said.check(
+        FAILED,
+        &[
+            "FAILED cases::failing::aborts: abort: the process died of SIGABRT",
+            "FAILED cases::failing::asks_the_real_world: divergence: ",
+            "FAILED cases::failing::blocks_outside: blocked outside the model: no step for 1.0 s",
+            "FAILED cases::failing::deadlocks: deadlock: T0 is parked and nobody unparks it",
+            "FAILED cases::failing::dereferences_null: abort: the process died of SIGSEGV",
+            "FAILED cases::failing::fails_without_a_model: the test failed outside any model",
+            "an ordinary failure",
+            "FAILED cases::failing::never_ends: step limit reached: ",
+            "FAILED cases::failing::overflows_its_stack: stack overflow: T0 overflowed its stack",
+            "FAILED cases::failing::panics: panic: lost an increment",
+            // The others run on.
+            "proved cases::holding::counts_under_a_lock",
+            "run once cases::holding::has_no_model",
+            "4 passed, 9 failed",
+            // The report.
+            "1 preemption, found in execution 3",
+            "▶1         │ preempted by T1",
+            "Preemption 1: T0 main is stopped here; T1 main.0 goes on with step 4",
+            "Replay it with:  cargo icb replay panics",
+        ],
+    );
+    for (test, kind) in [
+        ("aborts", "abort: the process died of SIGABRT"),
+        ("blocks_outside", "blocked outside the model: no step for 1.0 s"),
+        ("deadlocks", "deadlock: T0 is parked and nobody unparks it"),
+        ("dereferences_null", "abort: the process died of SIGSEGV"),
+        ("never_ends", "step limit reached: "),
+        ("overflows_its_stack", "stack overflow: T0 overflowed its stack"),
+        ("cases::failing::panics", "panic: lost an increment"),
+    ] {
+        let told = format!("Replay it with:  cargo icb replay {}", test.rsplit("::").next().unwrap());
+        said.check(FAILED, &[&told]);
+        icb(&format!("replay {test}")).check(FAILED, &[kind, "The failure shows again."]);
+    }
+    icb("list --failures")
+        .check(PASSED, &["cases::failing::panics: panic: lost an increment (1 preemption)"]);
+    // Schedules of which the test knows nothing: too long, and impossible.
+    for schedule in ["icb1:0*4!1*99", "icb1:0!7"] {
+        icb(&format!("replay panics --schedule {schedule} --test failing"))
+            .check(DIVERGED, &["divergence: "]);
+    }
+    icb("replay panics --schedule icb1:0*99 --test failing").check(DIVERGED, &["divergence: "]);
+}
+
+#[test]
+fn a_damaged_stored_failure_is_kept_and_stops_nothing() {
+    let _alone = alone();
+    let file = target().join("icb/failures/cases/failing/deadlocks.json");
+    let _ = std::fs::remove_file(&file);
+    icb("test --test failing deadlocks").check(FAILED, &["Stored in "]);
+    let whole = std::fs::read_to_string(&file).unwrap();
+    for (damage, words) in [
+        (whole[..whole.len() / 2].to_owned(), "is damaged: "),
+        (whole.replace("icb1:", "icb9:"), "is damaged: "),
+        (whole.replace("\"format\": 1", "\"format\": 7"), "it has format 7, this cargo-icb reads format 1"),
+    ] {
+        std::fs::write(&file, &damage).unwrap();
+        icb("replay deadlocks").check(STORED, &["deadlocks.json", words]);
+        icb("test --test failing --test holding deadlocks counts").check(
+            FAILED,
+            &[
+                "Not stored: ",
+                "is damaged",
+                "replay cases::failing::deadlocks --schedule",
+                "1 passed, 1 failed",
+            ],
+        );
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), damage, "a damaged file must not be overwritten");
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn an_unmodified_published_crate_shows_its_published_bug() {
+    let _alone = alone();
+    let bound_1 = icb_with("spin-once", "test --max-bound 1 --locked", &[]);
+    bound_1.check(PASSED, &["no failure in any execution with at most 1 preemption"]);
+    let said = icb_with("spin-once", "test --locked", &[]);
+    said.check(
+        FAILED,
+        &[
+            "panic: internal error: entered unreachable code: Encountered INCOMPLETE when polling Once",
+            "2 preemptions, found in execution",
+            // Steps inside the crate: it really was compiled against the mirrored library.
+            "AtomicU8 #3: 0 → 1",
+            "spin_loop",
+            "spin-0.9.7/src/once.rs",
+        ],
+    );
+    let replay = icb_with("spin-once", "replay a_failed_initialisation --locked", &[]);
+    replay.check(FAILED, &["Encountered INCOMPLETE when polling Once", "The failure shows again."]);
+    let fixed = icb_with("spin-once-fixed", "test --max-bound 3 --locked", &[]);
+    fixed.check(PASSED, &["proved spin-once-fixed::once::a_failed_initialisation_beside_another"]);
+}
