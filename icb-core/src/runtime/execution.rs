@@ -558,6 +558,12 @@ impl Execution {
         }
     }
 
+    /// The running thread's timed wait has expired: the clock stands just behind its end, so that a loop that asks
+    /// whether the time is over sees that it is.
+    pub(super) fn expire(&mut self) {
+        self.now += self.threads[self.current].timeout + Duration::from_nanos(1);
+    }
+
     /// Something that a spinning thread could have waited for has changed.
     #[inline]
     pub(super) fn note_progress(&mut self) {

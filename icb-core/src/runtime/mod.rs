@@ -196,7 +196,8 @@ impl CoroutineProgram {
         });
         self.running.with(|e| e.giving_up = true);
         let count = self.running.with(|e| e.thread_count);
-        for thread in 0..count {
+        // Latest first: what a thread has borrowed for its own threads is still there when these are unwound.
+        for thread in (0..count).rev() {
             let (life, coroutine) =
                 self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
             let Some(mut coroutine) = coroutine else { continue };

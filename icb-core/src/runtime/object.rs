@@ -303,14 +303,13 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     }
     let stopped = running.with(|e| {
         e.threads[e.current].location = Some(location);
-        let stopped =
-            action != Action::CellAccess && e.check_cell(operation.object, action == Action::CellWrite);
+        // The access is a step like any other; a race is found in the state after it.
         if point {
             e.finish_cell(operation);
         } else {
             e.pass_cell(operation);
         }
-        stopped
+        action != Action::CellAccess && e.check_cell(operation.object, action == Action::CellWrite)
     });
     if stopped {
         halt(running);

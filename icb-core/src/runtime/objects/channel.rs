@@ -162,7 +162,7 @@ impl Execution {
             return Effect::Disconnected;
         }
         if expired == Some(Readiness::Timeout) {
-            self.now += self.threads[me].timeout;
+            self.expire();
             self.finish_channel(operation, Mode::Read, Some("timed out"));
             return Effect::TimedOut;
         }

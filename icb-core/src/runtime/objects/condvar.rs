@@ -52,7 +52,7 @@ impl Execution {
         // It leaves the queue of waiters: a write of the condvar.
         self.set_accesses(&[(operation.other, Mode::Write), (operation.object, Mode::Write)]);
         if expired == Some(Readiness::Timeout) {
-            self.now += self.threads[me].timeout;
+            self.expire();
             self.finish_many(operation, 3, Some("timed out"));
             Effect::TimedOut
         } else {

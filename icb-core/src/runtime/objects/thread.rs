@@ -156,7 +156,7 @@ impl Execution {
         if had_token {
             self.threads[me].clock.acquire(&object.clock);
         } else if expired == Some(Readiness::Timeout) {
-            self.now += self.threads[me].timeout;
+            self.expire();
             note = Some("timed out");
         }
         self.threads[me].note_change();
@@ -189,7 +189,7 @@ impl Execution {
     pub(super) fn pause(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         if operation.action == Action::Sleep {
-            self.now += self.threads[me].timeout;
+            self.expire();
         }
         // A thread that waits, or could, depends on what it reads.
         let waits = self.threads[me].could_await();
