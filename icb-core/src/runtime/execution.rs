@@ -203,6 +203,7 @@ impl Execution {
         self.give_up_steps = 0;
         self.now = Duration::ZERO;
         self.idle_wakes = 0;
+        self.last_woken = 0;
         self.panic_count = 0;
     }
 
