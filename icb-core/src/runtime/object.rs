@@ -650,7 +650,7 @@ fn enter(running: &Running, operation: Operation, location: &'static Location<'s
             return (Next::Suspend, Some(e.threads[me].suspension));
         }
         e.announce(operation, location);
-        if let Action::Load(_) | Action::CompareExchange { .. } = operation.action {
+        if let Action::Load(_) | Action::CompareExchange { .. } | Action::ReadModifyWrite(_) = operation.action {
             e.recognise_spinning();
         }
         if e.threads[me].unwinding
