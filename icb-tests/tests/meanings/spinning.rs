@@ -97,6 +97,20 @@ fn read_until_written(pause: fn(), writes: bool) {
     waiter.join().unwrap();
 }
 
+fn swap_until_free(pause: fn(), releases: bool) {
+    let lock = Arc::new(AtomicUsize::new(1));
+    let theirs = lock.clone();
+    let waiter = thread::spawn(move || {
+        while theirs.swap(1, SeqCst) == 1 {
+            pause();
+        }
+    });
+    if releases {
+        lock.store(0, SeqCst);
+    }
+    waiter.join().unwrap();
+}
+
 /// Two flags that are read in turn.
 fn wait_for_two_flags(pause: fn(), raises: bool) {
     let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
@@ -115,8 +129,12 @@ fn wait_for_two_flags(pause: fn(), raises: bool) {
 type Wait = fn(fn(), bool);
 
 /// Waiting for an atomic variable, and for anything else.
-const WAITS_FOR_ATOMICS: [(&str, Wait); 3] =
-    [("flag", wait_for_flag), ("two flags", wait_for_two_flags), ("compare_exchange", exchange_until_free)];
+const WAITS_FOR_ATOMICS: [(&str, Wait); 4] = [
+    ("flag", wait_for_flag),
+    ("two flags", wait_for_two_flags),
+    ("compare_exchange", exchange_until_free),
+    ("swap", swap_until_free),
+];
 const OTHER_WAITS: [(&str, Wait); 4] = [
     ("lock", wait_for_lock),
     ("try_lock", try_until_locked),
@@ -325,6 +343,34 @@ fn turns_taken_by_spinning() {
         other.join().unwrap();
     });
     assert!(report.complete, "{:?}", report.failure);
+}
+
+/// A thread that only seems to wait, because what it changes cannot be seen, goes on when everybody else waits: in
+/// the same way in every execution, however many have been run before.
+#[test]
+fn a_thread_that_only_seems_to_wait_goes_on() {
+    let report = plain().max_bound(2).explore(|| {
+        let (hidden, done) =
+            (Arc::new(Mutex::new(std::cell::Cell::new(0))), Arc::new(AtomicBool::new(false)));
+        let their_done = done.clone();
+        let other = thread::spawn(move || {
+            loop {
+                let hidden = hidden.lock().unwrap();
+                hidden.set(hidden.get() + 1);
+                if hidden.get() > 4 {
+                    break;
+                }
+                drop(hidden);
+                thread::yield_now();
+            }
+            their_done.store(true, SeqCst);
+        });
+        while !done.load(SeqCst) {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+    assert!(report.complete, "{:?}", report.failure.map(|f| f.to_string()));
 }
 
 /// A value that comes and goes: a spinning thread may see it, or miss it; both are found.
