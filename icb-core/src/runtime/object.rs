@@ -224,45 +224,46 @@ pub struct AtomicRef {
 
 /// An atomic operation between decision and effect. The caller reads and writes the variable, then calls
 /// [`finish`](Self::finish). No other thread runs in between.
-#[derive(Debug)]
 #[must_use = "an atomic step must be finished"]
 pub struct AtomicStep {
     operation: Operation,
+    running: &'static Running,
+}
+
+impl std::fmt::Debug for AtomicStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AtomicStep").field(&self.operation).finish()
+    }
 }
 
 impl AtomicStep {
     /// Whether this `compare_exchange_weak` is to fail although the values match.
     #[must_use]
     pub fn fails_spuriously(&self) -> bool {
-        let Some(running) = running() else { return false };
-        running.with(|e| {
+        self.running.with(|e| {
             let weak = matches!(self.operation.action, Action::CompareExchange { weak: true, .. });
             weak && e.settings.spurious && !e.giving_up && e.branch(self.operation, 2, true) == 1
         })
     }
 
     /// Completes the step: the bits read, if the operation reads, and the bits written, if it wrote.
-    #[inline]
     pub fn finish(self, read: Option<u64>, written: Option<u64>) {
-        if let Some(running) = running() {
-            running.with(|e| {
-                if !e.giving_up {
-                    e.finish_atomic(self.operation, read, written);
-                }
-            });
-        }
+        self.running.with(|e| {
+            if !e.giving_up {
+                e.finish_atomic(self.operation, read, written);
+            }
+        });
     }
 }
 
 /// Announces an atomic operation and lets the scheduler decide. `None` outside an execution.
 #[track_caller]
-#[inline]
 pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
     let running = running()?;
     let location = Location::caller();
     let operation = running.with(|e| Operation::new(action, e.atomic_object(target, location)));
     enter(running, operation, location);
-    Some(AtomicStep { operation })
+    Some(AtomicStep { operation, running })
 }
 
 /// `atomic::fence`. `false` outside an execution.
@@ -284,7 +285,6 @@ pub fn fence(order: crate::trace::Ordering) -> bool {
 /// An access to a data cell: checks for races; a scheduling point first where the granularity or `on_race(Promote)`
 /// says so. Call it right before the access. `false` outside an execution.
 #[track_caller]
-#[inline]
 pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Action) -> bool {
     let Some(running) = running() else { return false };
     let location = Location::caller();
