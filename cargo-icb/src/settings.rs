@@ -81,6 +81,16 @@ pub(crate) enum Strategy {
     Dfs,
 }
 
+/// Which executions are left out because others stand for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reduction {
+    /// None are: every execution is run.
+    None,
+    /// Of executions that differ only in the order of operations that commute, about one is run.
+    PartialOrder,
+}
+
 /// What a data race means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -104,6 +114,10 @@ pub(crate) struct Search {
     #[arg(long, value_name = "ORDER", env = "ICB_STRATEGY")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) strategy: Option<Strategy>,
+    /// Which executions are left out because others stand for them
+    #[arg(long, value_name = "WHICH", env = "ICB_REDUCTION")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reduction: Option<Reduction>,
     /// What a data race means: a failure, or one more synchronization variable
     #[arg(long, value_name = "WHAT", env = "ICB_ON_RACE")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,10 +147,11 @@ pub(crate) struct Search {
 impl Search {
     /// The variables that carry these settings to the test process.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
-        let mut variables = vec![("ICB_REDUCTION", "none".to_owned())];
+        let mut variables = Vec::new();
         let mut set = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));
         set("ICB_GRANULARITY", self.granularity.map(value_name));
         set("ICB_STRATEGY", self.strategy.map(value_name));
+        set("ICB_REDUCTION", self.reduction.map(value_name));
         set("ICB_ON_RACE", self.on_race.map(value_name));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
         set("ICB_MAX_STEPS", self.max_steps.map(|n| n.to_string()));
@@ -151,6 +166,7 @@ impl Search {
         Search {
             granularity: other.granularity.or(self.granularity),
             strategy: other.strategy.or(self.strategy),
+            reduction: other.reduction.or(self.reduction),
             on_race: other.on_race.or(self.on_race),
             max_executions: other.max_executions.or(self.max_executions),
             max_steps: other.max_steps.or(self.max_steps),
@@ -207,6 +223,7 @@ mod tests {
     fn settings_become_variables() {
         let search = Search {
             granularity: Some(Granularity::Access),
+            reduction: Some(Reduction::PartialOrder),
             max_time: Some(0.5),
             stack_size: Some(65536),
             ..Search::default()
@@ -214,14 +231,14 @@ mod tests {
         assert_eq!(
             search.environment(),
             [
-                ("ICB_REDUCTION", "none".to_owned()),
                 ("ICB_GRANULARITY", "access".to_owned()),
+                ("ICB_REDUCTION", "partial-order".to_owned()),
                 ("ICB_MAX_SECONDS", "0.5".to_owned()),
                 ("ICB_STACK_SIZE", "65536".to_owned()),
             ]
         );
         let later = Search { granularity: Some(Granularity::Sync), ..Search::default() };
-        assert_eq!(search.overridden_by(&later).environment()[1].1, "sync");
+        assert_eq!(search.overridden_by(&later).environment()[0].1, "sync");
         assert_eq!(later.overridden_by(&search).environment().len(), 4);
     }
 }

@@ -130,6 +130,10 @@ fn what_holds_is_proved() {
             "4 passed, 0 failed",
         ],
     );
+    icb("test --test holding --max-bound 3 --reduction partial-order counts").check(
+        PASSED,
+        &["proved cases::holding::counts_under_a_lock: no failure in any execution (exhaustive)"],
+    );
     icb("test --test holding --max-bound 1 counts").check(
         PASSED,
         &["proved cases::holding::counts_under_a_lock: no failure in any execution with at most 1 preemption", "1 passed"],
