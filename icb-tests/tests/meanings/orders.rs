@@ -145,6 +145,35 @@ fn updates_continue_a_release_sequence_and_stores_end_it() {
     );
 }
 
+/// The flag is looked at by an exchange that fails where the flag is raised, or succeeds.
+fn look_by_exchange(expected: usize, success: Ordering, failure: Ordering) {
+    let shared = Arc::new((Data::default(), AtomicUsize::new(0)));
+    let theirs = shared.clone();
+    let other = thread::spawn(move || {
+        theirs.0.set(1);
+        theirs.1.store(1, Release);
+    });
+    thread::yield_now();
+    let seen = shared.1.compare_exchange(expected, 2, success, failure).unwrap_or_else(|seen| seen);
+    if seen == 1 {
+        assert_eq!(shared.0.get(), 1);
+    }
+    other.join().unwrap();
+}
+
+#[test]
+fn an_exchange_orders_as_its_success_or_its_failure_says() {
+    check_verdicts(
+        &plain(),
+        &[
+            ("a success that acquires", || look_by_exchange(1, Acquire, Relaxed), None),
+            ("a success that does not", || look_by_exchange(1, Relaxed, Acquire), RACE_AT_ONCE),
+            ("a failure that acquires", || look_by_exchange(7, Relaxed, Acquire), None),
+            ("a failure that does not", || look_by_exchange(7, Acquire, Relaxed), RACE_AT_ONCE),
+        ],
+    );
+}
+
 /// Every primitive that carries data from one thread to another.
 #[test]
 fn what_synchronizes_orders_data() {
