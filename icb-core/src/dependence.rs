@@ -19,6 +19,7 @@ pub fn mode(action: Action) -> Option<Mode> {
         | Action::Begin
         | Action::CountRead
         | Action::BarrierLeave => Some(Mode::Read),
+        Action::ReadLock | Action::ReadUnlock | Action::CountUp | Action::CountDown => Some(Mode::Update),
         Action::Yield
         | Action::SpinLoop
         | Action::Sleep
@@ -39,7 +40,8 @@ pub fn accesses(operation: Operation) -> impl Iterator<Item = Access> {
 /// Whether two accesses touch the same object and do not commute.
 #[must_use]
 pub fn accesses_conflict(a: Access, b: Access) -> bool {
-    a.object == b.object && a.object.is_some() && (a.mode == Mode::Write || b.mode == Mode::Write)
+    let commute = a.mode == b.mode && a.mode != Mode::Write;
+    a.object == b.object && a.object.is_some() && !commute
 }
 
 /// Whether two operations of different threads may not commute: in doubt, yes.
@@ -64,10 +66,38 @@ type Lanes = [u64; 2];
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ObjectHash {
-    /// The last write.
-    write: Lanes,
-    /// Sum over the reads since; order does not matter.
-    reads: Lanes,
+    /// What the newest accesses depend on.
+    base: Lanes,
+    /// Sum over the newest accesses, which commute with each other; their order does not matter.
+    newest: Lanes,
+    /// How they touch the object. `Write`: there are none since the last write, which `base` is.
+    mode: Newest,
+}
+
+/// How the newest accesses of an object touch it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Newest {
+    #[default]
+    Write,
+    Read,
+    Update,
+}
+
+impl ObjectHash {
+    /// Everything so far, as what comes next depends on it.
+    #[inline]
+    fn past(&self) -> Lanes {
+        if self.mode == Newest::Write { self.base } else { mix(self.base, self.newest) }
+    }
+}
+
+#[inline]
+const fn newest(mode: Mode) -> Newest {
+    match mode {
+        Mode::Read => Newest::Read,
+        Mode::Update => Newest::Update,
+        Mode::Write => Newest::Write,
+    }
 }
 
 const KEYS: [u64; 4] =
@@ -141,21 +171,21 @@ impl DependenceHash {
     #[inline]
     fn depend(&self, hash: Lanes, access: Access) -> Lanes {
         let object = &self.objects[access.object.index()];
-        match access.mode {
-            Mode::Read => mix(hash, object.write),
-            Mode::Write => {
-                mix(hash, add(object.write, [object.reads[0] ^ KEYS[2], object.reads[1] ^ KEYS[0]]))
-            }
-        }
+        if object.mode == newest(access.mode) { mix(hash, object.base) } else { mix(hash, object.past()) }
     }
 
     #[inline]
     fn effect(&mut self, hash: Lanes, access: Access) {
         let object = &mut self.objects[access.object.index()];
-        match access.mode {
-            Mode::Read => object.reads = add(object.reads, mix(hash, [KEYS[3], KEYS[2]])),
-            Mode::Write => *object = ObjectHash { write: hash, reads: [0, 0] },
+        let mode = newest(access.mode);
+        if mode == Newest::Write {
+            *object = ObjectHash { base: hash, newest: [0, 0], mode };
+            return;
         }
+        if object.mode != mode {
+            *object = ObjectHash { base: object.past(), newest: [0, 0], mode };
+        }
+        object.newest = add(object.newest, mix(hash, [KEYS[3], KEYS[2]]));
     }
 
     /// The fingerprint of the state reached.
@@ -172,6 +202,7 @@ mod tests {
 
     const R: Mode = Mode::Read;
     const W: Mode = Mode::Write;
+    const U: Mode = Mode::Update;
 
     fn fingerprint(steps: &[(usize, usize, Mode)]) -> u128 {
         let mut hash = DependenceHash::default();
@@ -190,6 +221,9 @@ mod tests {
         let a = fingerprint(&[(0, 0, W), (1, 1, W), (0, 1, R)]);
         assert_eq!(a, fingerprint(&[(1, 1, W), (0, 0, W), (0, 1, R)]));
         assert_ne!(a, fingerprint(&[(0, 0, W), (0, 1, R), (1, 1, W)]));
+        let updates = fingerprint(&[(0, 0, U), (1, 0, U), (0, 0, R)]);
+        assert_eq!(updates, fingerprint(&[(1, 0, U), (0, 0, U), (0, 0, R)]));
+        assert_ne!(updates, fingerprint(&[(0, 0, U), (0, 0, R), (1, 0, U)]));
         let reads = fingerprint(&[(0, 0, R), (1, 0, R), (0, 0, W)]);
         assert_eq!(reads, fingerprint(&[(1, 0, R), (0, 0, R), (0, 0, W)]));
         assert_ne!(reads, fingerprint(&[(0, 0, R), (0, 0, W), (1, 0, R)]));

@@ -281,6 +281,9 @@ impl Execution {
             }
         }
         let place = self.place();
+        if self.every_point {
+            self.refresh_counts();
+        }
         let point = SchedulingPoint {
             step: self.step_count,
             previous: self.previous,
@@ -320,6 +323,21 @@ impl Execution {
         }
         self.take(next, preemption, early);
         if next == me && self.threads[me].life == Life::Live { Next::Stay } else { Next::Suspend }
+    }
+
+    /// Whether a pending drop of an `Arc` is that of the last one depends on what others have done since it was announced.
+    fn refresh_counts(&mut self) {
+        for thread in 0..self.thread_count {
+            let Operation { action, object, .. } = self.pending[thread];
+            if matches!(action, Action::CountDown | Action::CountLast) && object.is_some() {
+                let last = self.counts_strong(thread) && self.is_last(object);
+                self.pending[thread].action = if last { Action::CountLast } else { Action::CountDown };
+            }
+        }
+    }
+
+    fn counts_strong(&self, thread: usize) -> bool {
+        self.threads[thread].strong
     }
 
     /// Identifies the place of the program where the decision is taken, for the recognition of divergences.
@@ -482,7 +500,7 @@ impl Execution {
     ) {
         let me = self.current;
         self.hash.step(me, access);
-        if access.mode == Mode::Write {
+        if access.mode != Mode::Read {
             self.reconsider(access.object);
         }
         if self.observer.is_some() || self.every_point {
@@ -500,7 +518,7 @@ impl Execution {
         self.hash.step_many(me, &self.accesses, tag);
         for index in 0..self.accesses.len() {
             let access = self.accesses[index];
-            if access.mode == Mode::Write {
+            if access.mode != Mode::Read {
                 self.reconsider(access.object);
             }
         }
@@ -697,6 +715,7 @@ impl Execution {
             return;
         }
         if self.every_point && !matches!(end, End::GivenUp) {
+            self.refresh_counts();
             let me = ThreadId::new(self.current);
             let blocked = matches!(&end, End::Failed(failure) if !failure.waiting.is_empty());
             let without = (!blocked).then_some(me);
@@ -739,6 +758,7 @@ fn may_block(action: Action) -> bool {
             | Action::TryLock
             | Action::CountUp
             | Action::CountDown
+            | Action::CountLast
             | Action::CellRead
             | Action::CellWrite
             | Action::NotifyAll

@@ -527,13 +527,22 @@ pub fn local_destroyed(key: *const ()) -> bool {
     running.with(|e| e.threads[e.current].locals.iter().any(|local| local.key == key && local.gone))
 }
 
-/// A change of an `Arc`'s counts, keyed by its allocation. `false` outside an execution.
+/// An operation on an `Arc`'s counts, keyed by its allocation. `strong`: what the strong count is right now, for
+/// operations that change it by one; `None` for all others. `false` outside an execution.
 #[track_caller]
-pub fn count(address: *const (), type_name: &'static str, action: Action) -> bool {
+pub fn count(address: *const (), type_name: &'static str, action: Action, strong: Option<usize>) -> bool {
     let Some(running) = running() else { return false };
     let location = Location::caller();
-    let object = running.with(|e| e.object_at(Kind::Count, address, type_name, location));
-    perform(running, Operation::new(action, object), location, false);
+    let object = running.with(|e| {
+        let object = e.object_at(Kind::Count, address, type_name, location);
+        let me = e.current;
+        e.threads[me].strong = strong.is_some();
+        if let Some(strong) = strong {
+            e.learn_strong_count(object, strong);
+        }
+        object
+    });
+    perform(running, Operation::new(action, object), location, strong.is_some());
     true
 }
 

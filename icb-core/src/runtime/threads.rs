@@ -82,6 +82,8 @@ pub(crate) struct Thread {
     pub(crate) expired: Option<Readiness>,
     /// Its condvar wait has been answered.
     pub(crate) notified: bool,
+    /// Its pending count operation is on a strong count.
+    pub(crate) strong: bool,
     pub(crate) token: bool,
     /// The barrier generation it waits for the end of.
     pub(crate) generation: u64,
@@ -126,6 +128,7 @@ impl Default for Thread {
             timeout: Duration::ZERO,
             expired: None,
             notified: false,
+            strong: false,
             token: false,
             generation: 0,
             ticket: 0,

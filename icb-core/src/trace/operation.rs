@@ -188,6 +188,8 @@ pub enum Action {
     CountUp,
     /// An `Arc` or `Weak` is dropped: a count goes down.
     CountDown,
+    /// The last `Arc` is dropped: the count reaches zero.
+    CountLast,
     /// A count is read (`strong_count`, `get_mut`, a failed `upgrade`).
     CountRead,
     /// A count is read and changed depending on its value (`upgrade`, `try_unwrap`).
@@ -221,11 +223,14 @@ impl Operation {
     }
 }
 
-/// Whether an access changes its object, in the sense of the dependence order.
+/// How an access touches its object, in the sense of the dependence order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Mode {
     /// Commutes with other reads of the same object.
     Read,
+    /// Changes the object, but commutes with other updates of it: readers that enter and leave a lock, reference counts
+    /// that go up and down without being read or reaching zero.
+    Update,
     /// Commutes with nothing on the same object.
     Write,
 }

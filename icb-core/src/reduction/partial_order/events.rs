@@ -17,7 +17,7 @@ impl Footprint {
 
     pub(super) fn add(&mut self, access: Access) {
         match self.accesses.iter_mut().find(|known| known.object == access.object) {
-            Some(known) if access.mode == Mode::Write => known.mode = Mode::Write,
+            Some(known) if access.mode != known.mode => known.mode = Mode::Write,
             Some(_) => {}
             None => self.accesses.push(access),
         }
@@ -41,7 +41,7 @@ impl Footprint {
     }
 
     pub(super) fn writes(&self, object: ObjectId) -> bool {
-        self.iter().any(|access| access.object == object && access.mode == Mode::Write)
+        self.iter().any(|access| access.object == object && access.mode != Mode::Read)
     }
 }
 
@@ -79,6 +79,20 @@ impl Default for Event {
 struct ObjectClocks {
     writes: VectorClock,
     reads: VectorClock,
+    updates: VectorClock,
+}
+
+impl ObjectClocks {
+    /// Joins what an access of this mode depends on.
+    fn join_into(&self, mode: Mode, clock: &mut VectorClock) {
+        clock.join(&self.writes);
+        if mode != Mode::Read {
+            clock.join(&self.reads);
+        }
+        if mode != Mode::Update {
+            clock.join(&self.updates);
+        }
+    }
 }
 
 /// What is known of a thread.
@@ -109,6 +123,7 @@ impl Events {
         for object in &mut self.objects {
             object.writes.clear();
             object.reads.clear();
+            object.updates.clear();
         }
     }
 
@@ -169,10 +184,7 @@ impl Events {
         clock.clone_from(self.known(thread));
         for access in footprint.iter() {
             if let Some(object) = self.objects.get(access.object.index()) {
-                clock.join(&object.writes);
-                if access.mode == Mode::Write {
-                    clock.join(&object.reads);
-                }
+                object.join_into(access.mode, clock);
             }
         }
     }
@@ -211,10 +223,7 @@ impl Events {
         let mut clock = std::mem::take(&mut self.all[index].clock);
         for &access in accesses {
             let object = self.object(access.object);
-            clock.join(&object.writes);
-            if access.mode == Mode::Write {
-                clock.join(&object.reads);
-            }
+            object.join_into(access.mode, &mut clock);
         }
         let event = &mut self.all[index];
         event.footprint.extend(accesses.iter().copied());
@@ -224,6 +233,7 @@ impl Events {
             let object = self.object(access.object);
             match access.mode {
                 Mode::Read => object.reads.join(&clock),
+                Mode::Update => object.updates.join(&clock),
                 Mode::Write => object.writes.join(&clock),
             }
         }

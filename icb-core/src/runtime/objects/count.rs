@@ -1,34 +1,78 @@
-//! Reference counts of `Arc` and `Weak`. The counts themselves are std's, in the program's memory.
+//! Reference counts of `Arc` and `Weak`. The counts themselves are std's, in the program's memory; the engine follows
+//! the strong one as far as it is told.
 //!
 //! Happens-before as in std's implementation: going up is relaxed, going down releases, whoever frees the value or
-//! finds itself the only owner acquires.
+//! finds itself the only owner acquires. Counts that go up and down commute as long as nobody reads them and none
+//! reaches zero.
 
-use super::Effect;
+use super::{Effect, State};
 use crate::runtime::execution::Execution;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
+/// What is known of an allocation's strong count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct CountState {
+    strong: Option<usize>,
+}
+
 impl Execution {
-    pub(super) fn count(&mut self, operation: Operation) -> Effect {
+    fn strong_count(&mut self, count: ObjectId) -> &mut Option<usize> {
+        match &mut self.object_mut(count).state {
+            State::Count(state) => &mut state.strong,
+            other => unreachable!("a count's slot holds {other:?}"),
+        }
+    }
+
+    /// The program says what the strong count is now.
+    pub(in crate::runtime) fn learn_strong_count(&mut self, count: ObjectId, strong: usize) {
+        *self.strong_count(count) = Some(strong);
+    }
+
+    /// Whether a drop of an `Arc` would free the value, as far as is known.
+    pub(in crate::runtime) fn is_last(&self, count: ObjectId) -> bool {
+        match &self.object_ref(count).state {
+            State::Count(state) => state.strong.is_none_or(|strong| strong <= 1),
+            _ => true,
+        }
+    }
+
+    /// `strong`: the operation changes the strong count, else the weak one.
+    pub(in crate::runtime) fn count(&mut self, operation: Operation, strong: bool) -> Effect {
         let me = self.current;
-        let object = &mut self.objects[operation.object.index()];
+        let id = operation.object;
+        let last = strong && self.is_last(id);
+        let object = &mut self.objects[id.index()];
         let mode = match operation.action {
             Action::CountDown => {
                 self.threads[me].clock.release_join(me, &mut object.clock);
-                Mode::Write
+                if last { Mode::Write } else { Mode::Update }
             }
             Action::CountUpdate => {
                 self.threads[me].clock.acquire(&object.clock);
                 Mode::Write
             }
-            Action::CountUp => Mode::Write,
+            Action::CountUp => Mode::Update,
             _ => Mode::Read,
         };
-        if mode == Mode::Write {
-            self.note_change(operation.object);
-        } else {
-            self.note_read(operation.object);
+        if strong {
+            let strong = self.strong_count(id);
+            *strong = match operation.action {
+                Action::CountUp => strong.map(|n| n + 1),
+                Action::CountDown => strong.map(|n| n.saturating_sub(1)),
+                Action::CountUpdate => None,
+                _ => *strong,
+            };
+        } else if operation.action == Action::CountUpdate {
+            // An upgrade may change the strong count.
+            *self.strong_count(id) = None;
         }
-        self.finish_single(operation, Access { object: operation.object, mode }, None, None, None);
+        if mode == Mode::Read {
+            self.note_read(id);
+        } else {
+            self.note_change(id);
+        }
+        let note = (operation.action == Action::CountDown && last).then_some("the last one");
+        self.finish_single(operation, Access { object: id, mode }, None, None, note);
         Effect::Done
     }
 

@@ -62,6 +62,7 @@ pub(crate) enum State {
     },
     Once(once::OnceState),
     Channel(Box<Channel>),
+    Count(count::CountState),
 }
 
 impl Object {
@@ -119,7 +120,8 @@ impl State {
             }
             ObjectClass::Once => State::Once(once::OnceState::Incomplete),
             ObjectClass::Channel => State::Channel(Box::default()),
-            ObjectClass::Thread | ObjectClass::Atomic | ObjectClass::Count => State::Plain,
+            ObjectClass::Count => State::Count(count::CountState::default()),
+            ObjectClass::Thread | ObjectClass::Atomic => State::Plain,
         }
     }
 
@@ -269,7 +271,7 @@ impl Execution {
             Action::Begin => self.begin_thread(operation),
             Action::Yield | Action::SpinLoop | Action::Sleep => self.pause(operation),
             Action::CountUp | Action::CountDown | Action::CountRead | Action::CountUpdate => {
-                self.count(operation)
+                self.count(operation, changed)
             }
             _ => {
                 self.accesses.clear();

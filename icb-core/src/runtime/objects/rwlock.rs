@@ -32,7 +32,7 @@ impl Execution {
         }
         self.threads[me].clock.acquire(&object.clock);
         self.note_read(lock);
-        self.finish_single(operation, write(lock), None, None, None);
+        self.finish_single(operation, update(lock), None, None, None);
         Effect::Done
     }
 
@@ -48,7 +48,7 @@ impl Execution {
             }
             self.threads[me].clock.release_join(me, read_clock);
         }
-        self.finish_single(operation, write(operation.object), None, None, None);
+        self.finish_single(operation, update(operation.object), None, None, None);
         Effect::Done
     }
 
@@ -100,4 +100,9 @@ impl Execution {
 
 const fn write(object: ObjectId) -> Access {
     Access { object, mode: Mode::Write }
+}
+
+/// Readers that come and go commute with each other.
+const fn update(object: ObjectId) -> Access {
+    Access { object, mode: Mode::Update }
 }

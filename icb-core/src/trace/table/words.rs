@@ -264,6 +264,7 @@ pub(super) const fn action_words(action: Action) -> &'static str {
         Action::CellAccess => "access",
         Action::CountUp => "clone",
         Action::CountDown => "drop",
+        Action::CountLast => "drop the last",
         Action::CountRead => "count",
         Action::CountUpdate => "upgrade",
         Action::Nop => "step",

@@ -27,8 +27,8 @@ pub struct Arc<T: ?Sized> {
 /// allocation, and of no object that the data hold (whose first field has the very address of the data).
 #[inline]
 #[track_caller]
-fn count<T: ?Sized>(data: *const T, action: Action) -> bool {
-    door::count(header(data), type_name::<Arc<T>>(), action)
+fn count<T: ?Sized>(data: *const T, action: Action, strong: Option<usize>) -> bool {
+    door::count(header(data), type_name::<Arc<T>>(), action, strong)
 }
 
 #[inline]
@@ -54,7 +54,15 @@ impl<T: ?Sized> Arc<T> {
     #[inline]
     #[track_caller]
     fn count(&self, action: Action) {
-        count(::std::sync::Arc::as_ptr(&self.inner), action);
+        count(::std::sync::Arc::as_ptr(&self.inner), action, None);
+    }
+
+    /// One operation on this pointer's strong count.
+    #[inline]
+    #[track_caller]
+    fn count_strong(&self, action: Action) -> bool {
+        let strong = ::std::sync::Arc::strong_count(&self.inner);
+        count(::std::sync::Arc::as_ptr(&self.inner), action, Some(strong))
     }
 
     /// This pointer goes. If it is the last, it has seen all the others go.
@@ -62,7 +70,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     fn count_down(&self) {
         let data = ::std::sync::Arc::as_ptr(&self.inner);
-        if count(data, Action::CountDown) && ::std::sync::Arc::strong_count(&self.inner) == 1 {
+        if self.count_strong(Action::CountDown) && ::std::sync::Arc::strong_count(&self.inner) == 1 {
             door::count_last(header(data));
         }
     }
@@ -202,7 +210,7 @@ impl<T: ?Sized> Arc<T> {
     #[inline]
     #[track_caller]
     pub unsafe fn increment_strong_count(ptr: *const T) {
-        count(ptr, Action::CountUp);
+        count(ptr, Action::CountUp, None);
         // SAFETY: the caller's promise.
         unsafe { ::std::sync::Arc::increment_strong_count(ptr) };
     }
@@ -327,7 +335,7 @@ impl<T: ?Sized> Clone for Arc<T> {
     #[inline]
     #[track_caller]
     fn clone(&self) -> Arc<T> {
-        self.count(Action::CountUp);
+        self.count_strong(Action::CountUp);
         Arc::wrap(self.inner.clone())
     }
 }

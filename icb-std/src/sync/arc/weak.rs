@@ -40,7 +40,7 @@ impl<T: ?Sized> Weak<T> {
         let data = self.inner.as_ptr();
         // A pointer made by `Weak::new` has the address of no allocation.
         if data.addr() != usize::MAX {
-            count(data, action);
+            count(data, action, None);
         }
     }
 
