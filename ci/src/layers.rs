@@ -19,10 +19,9 @@ impl Layers {
             let words = line.split([' ', '|']).filter(|word| !word.is_empty());
             found.push(words.take_while(|word| is_module(word)).map(str::to_owned).collect::<Vec<_>>());
         }
-        // Words that explain a line look like modules; only what is declared, or will be, counts.
-        let planned = ["model"];
+        // Words that explain a line look like modules; only what is declared counts.
         for line in &mut found {
-            line.retain(|name| declared.contains(&name.as_str()) || planned.contains(&name.as_str()));
+            line.retain(|name| declared.contains(&name.as_str()));
         }
         let layers = Layers(found);
         match declared.iter().find(|name| layers.line_of(name).is_none()) {

@@ -134,9 +134,50 @@ fn key(library: &Path) -> Result<String, Error> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// The file that remembers against what the instrumented packages were compiled: a key, then their names.
+/// The file that remembers against what the instrumented packages were compiled.
 struct Stamp {
     path: PathBuf,
+}
+
+/// What it holds: a key, the packages, and after `!` those that should be cleaned and could not.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Stamped {
+    key: String,
+    packages: BTreeSet<String>,
+    /// A target directory can serve several workspaces, and cargo cleans only what the present one depends on.
+    left: BTreeSet<String>,
+}
+
+impl Stamped {
+    fn parse(text: &str) -> Stamped {
+        let mut stamped = Stamped::default();
+        let mut words = text.split_whitespace();
+        stamped.key = words.next().filter(|key| *key != "-").unwrap_or_default().to_owned();
+        for word in words {
+            match word.strip_prefix('!') {
+                Some(left) => stamped.left.insert(left.to_owned()),
+                None => stamped.packages.insert(word.to_owned()),
+            };
+        }
+        stamped
+    }
+
+    fn to_text(&self) -> String {
+        let key = if self.key.is_empty() { "-" } else { &self.key };
+        let left = self.left.iter().map(|package| format!("!{package}"));
+        let words: Vec<String> =
+            std::iter::once(key.to_owned()).chain(self.packages.iter().cloned()).chain(left).collect();
+        words.join(" ")
+    }
+
+    /// What has to be cleaned to come to this state from another one.
+    fn to_clean(&self, old: &Stamped) -> BTreeSet<String> {
+        let mut packages = old.left.clone();
+        if (&old.key, &old.packages) != (&self.key, &self.packages) {
+            packages.extend(old.packages.iter().chain(&self.packages).cloned());
+        }
+        packages
+    }
 }
 
 impl Stamp {
@@ -146,28 +187,29 @@ impl Stamp {
 
     /// Cleans what was compiled against anything else, and remembers the new state.
     fn renew(&self, key: &str, packages: &BTreeSet<String>, recipe: &Recipe<'_>) -> Result<(), Error> {
-        let old = std::fs::read_to_string(&self.path).unwrap_or_default();
-        let list: Vec<&str> = packages.iter().map(String::as_str).collect();
-        let new = if packages.is_empty() { String::new() } else { format!("{key} {}", list.join(" ")) };
+        let old = Stamped::parse(&std::fs::read_to_string(&self.path).unwrap_or_default());
+        let mut new = Stamped { key: key.to_owned(), packages: packages.clone(), left: BTreeSet::new() };
+        for package in new.to_clean(&old) {
+            if !clean(&package, recipe)? {
+                new.left.insert(package);
+            }
+        }
         if old == new {
             return Ok(());
         }
-        let before = old.split(' ').skip(1).map(str::to_owned);
-        for package in before.chain(packages.iter().cloned()).collect::<BTreeSet<String>>() {
-            clean(&package, recipe)?;
-        }
-        std::fs::write(&self.path, new)
+        std::fs::write(&self.path, new.to_text())
             .map_err(|error| Error::internal(format!("cannot write {}", self.path.display()), error))
     }
 }
 
-/// Removes what was built of a package. One that is no longer a dependency has nothing that could be used.
-fn clean(package: &str, recipe: &Recipe<'_>) -> Result<(), Error> {
+/// Removes what was built of a package. `false`: the workspace does not depend on it, so cargo does not find it.
+fn clean(package: &str, recipe: &Recipe<'_>) -> Result<bool, Error> {
     let mut command = Command::new(cargo());
     command.args(["clean", "--quiet", "--package", package]);
     recipe.place(&mut command);
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().map(drop).map_err(|error| Error::internal("cannot run cargo clean", error))
+    let status = command.status().map_err(|error| Error::internal("cannot run cargo clean", error))?;
+    Ok(status.success())
 }
 
 #[cfg(test)]
@@ -180,5 +222,19 @@ mod unit {
         assert!(names("spin@0.9.7", "spin", "0.9.7"));
         assert!(!names("spin@0.9.8", "spin", "0.9.7"));
         assert!(!names("spin", "spinning", "0.9.7"));
+    }
+    #[test]
+    fn what_could_not_be_cleaned_is_cleaned_later() {
+        let old = Stamped::parse("k1 a b");
+        let names = |words: &str| words.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
+        let same = Stamped { key: "k1".to_owned(), packages: names("a b"), left: names("") };
+        assert_eq!((same.to_clean(&old), same.to_text().as_str()), (names(""), "k1 a b"));
+        let other = Stamped { key: "k2".to_owned(), packages: names("b c"), left: names("a") };
+        assert_eq!((other.to_clean(&old), other.to_text().as_str()), (names("a b c"), "k2 b c !a"));
+        let none = Stamped { left: names("a"), ..Stamped::default() };
+        assert_eq!((none.to_clean(&old), none.to_text().as_str()), (names("a b"), "- !a"));
+        assert_eq!(Stamped::parse(&none.to_text()), none);
+        assert_eq!((same.to_clean(&other), Stamped::default().to_clean(&none)), (names("a b c"), names("a")));
+        assert_eq!(Stamped::parse(""), Stamped::default());
     }
 }
