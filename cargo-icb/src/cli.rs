@@ -112,10 +112,10 @@ pub(crate) struct FilterArgs {
     /// Filters are whole names
     #[arg(long)]
     pub(crate) exact: bool,
-    /// Run only tests marked #[ignore]
+    /// Run only tests marked `#[ignore]`
     #[arg(long, conflicts_with = "include_ignored")]
     pub(crate) ignored: bool,
-    /// Run tests marked #[ignore] as well
+    /// Run tests marked `#[ignore]` as well
     #[arg(long)]
     pub(crate) include_ignored: bool,
     /// Leave out tests whose names contain this

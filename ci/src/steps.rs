@@ -25,12 +25,12 @@ pub(crate) fn clippy_icb(root: &Path) -> Result<String, String> {
     run(command)
 }
 
-const CLIPPY: [&str; 7] = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
+const CLIPPY: [&str; 8] =
+    ["clippy", "--quiet", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"];
 
 /// The documentation.
 pub(crate) fn doc(root: &Path) -> Result<String, String> {
-    let mut command =
-        cargo(root, &["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"]);
+    let mut command = cargo(root, &["doc", "--quiet", "--workspace", "--no-deps"]);
     command.env("RUSTDOCFLAGS", "-D warnings");
     run(command)
 }
