@@ -18,8 +18,10 @@ fn the_published_driver_fails_with_one_preemption() {
 fn the_fixed_driver_passes() {
     for granularity in [Granularity::SyncOnly, Granularity::EveryAccess] {
         for adders in [1, 2] {
-            let report =
-                Builder::new().max_bound(3).granularity(granularity).explore(move || run(Version::Fixed, adders));
+            let report = Builder::new()
+                .max_bound(3)
+                .granularity(granularity)
+                .explore(move || run(Version::Fixed, adders));
             assert!(report.failure.is_none() && report.complete, "{report:?}");
             assert_eq!(report.proved_bound(), Some(3));
         }

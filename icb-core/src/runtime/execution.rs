@@ -221,7 +221,10 @@ impl Execution {
         let me = self.current;
         self.pending[me] = operation;
         self.threads[me].location = Some(location);
-        if self.every_point && !is_pause(operation.action) && let Some(awaited) = self.awaited.get_mut(me) {
+        if self.every_point
+            && !is_pause(operation.action)
+            && let Some(awaited) = self.awaited.get_mut(me)
+        {
             awaited.clear();
         }
         if may_block(operation.action) {
@@ -356,10 +359,14 @@ impl Execution {
         self.step_early = early;
         if early {
             self.threads[next].expired = Some(self.threads[next].readiness);
+            if self.threads[next].awaiting {
+                self.threads[next].go_on_early();
+            }
         }
         self.previous = Some(ThreadId::new(next));
         self.yielded = false;
         self.current = next;
+        self.threads[next].awaiting = false;
         self.waiting.remove(next);
         self.early.remove(next);
         self.enabled.insert(next);
@@ -457,7 +464,9 @@ impl Execution {
             self.early.remove(thread);
         } else {
             self.enabled.remove(thread);
-            let early = readiness == Readiness::Timeout
+            // A thread that seems to spin may also be counting its attempts: at a cost it goes on, so that no behaviour
+            // is lost at every bound.
+            let early = matches!(readiness, Readiness::Timeout | Readiness::Awaiting)
                 || (readiness == Readiness::Spurious && self.settings.spurious);
             if early {
                 self.early.insert(thread);

@@ -7,7 +7,7 @@
 
 use super::address_map::{GONE, Kind, key};
 use super::execution::{Execution, Next};
-use super::threads::{Life, Local, Readiness};
+use super::threads::{Life, Local, MAX_SPURIOUS_FAILURES, Readiness};
 use super::{GiveUp, Running, running};
 use crate::program::Granularity;
 use crate::trace::{Action, Failure, FailureKind, ObjectClass, ObjectId, Operation, ThreadId};
@@ -242,7 +242,17 @@ impl AtomicStep {
     pub fn fails_spuriously(&self) -> bool {
         self.running.with(|e| {
             let weak = matches!(self.operation.action, Action::CompareExchange { weak: true, .. });
-            weak && e.settings.spurious && !e.giving_up && e.branch(self.operation, 2, true) == 1
+            let me = e.current;
+            if !weak
+                || !e.settings.spurious
+                || e.giving_up
+                || e.threads[me].spurious_failures >= MAX_SPURIOUS_FAILURES
+            {
+                return false;
+            }
+            let fails = e.branch(self.operation, 2, true) == 1;
+            e.threads[me].spurious_failures += u32::from(fails);
+            fails
         })
     }
 
@@ -646,6 +656,26 @@ impl Execution {
     }
 }
 
+/// Whether a loop around the operation, without a hint, could be waiting for something.
+#[inline]
+const fn may_be_spun_on(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Load(_)
+            | Action::CompareExchange { .. }
+            | Action::ReadModifyWrite(_)
+            | Action::Lock
+            | Action::TryLock
+            | Action::ReadLock
+            | Action::TryReadLock
+            | Action::WriteLock
+            | Action::TryWriteLock
+            | Action::TryReceive
+            | Action::OnceCheck
+            | Action::CountRead
+    )
+}
+
 /// Announces an operation and returns when its thread has been chosen to take it.
 #[inline]
 fn enter(running: &Running, operation: Operation, location: &'static Location<'static>) {
@@ -659,7 +689,7 @@ fn enter(running: &Running, operation: Operation, location: &'static Location<'s
             return (Next::Suspend, Some(e.threads[me].suspension));
         }
         e.announce(operation, location);
-        if let Action::Load(_) | Action::CompareExchange { .. } | Action::ReadModifyWrite(_) = operation.action {
+        if may_be_spun_on(operation.action) {
             e.recognise_spinning();
         }
         if e.threads[me].unwinding

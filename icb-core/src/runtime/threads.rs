@@ -98,6 +98,12 @@ pub(crate) struct Thread {
     /// It has changed something since its last yield.
     pub(crate) dirty: bool,
     pub(crate) awaiting: bool,
+    /// Turns of its loop that repeated the one before, since it last went on early.
+    pub(crate) repeated_turns: u32,
+    /// So many repeated turns count as spinning; more after each time that it went on early.
+    pub(crate) patience: u32,
+    /// Exchanges in a row that failed for no reason.
+    pub(crate) spurious_failures: u32,
     pub(crate) locals: Vec<Local>,
 }
 
@@ -140,6 +146,9 @@ impl Default for Thread {
             previous_reads: Vec::new(),
             dirty: false,
             awaiting: false,
+            repeated_turns: 0,
+            patience: 1,
+            spurious_failures: 0,
             locals: Vec::new(),
         }
     }
@@ -149,6 +158,10 @@ impl Default for Thread {
 const MAX_READS: usize = 256;
 /// So many reads in a row must repeat before a loop without a hint counts as spinning.
 const REPEATS: usize = 48;
+/// How much longer a loop may go on each time that this has been paid for.
+const MORE_PATIENCE: u32 = 4;
+/// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
+pub(crate) const MAX_SPURIOUS_FAILURES: u32 = 3;
 /// Longest recognised loop, in reads.
 const MAX_PERIOD: usize = 4;
 
@@ -180,6 +193,9 @@ impl Thread {
         self.previous_reads.clear();
         self.dirty = false;
         self.awaiting = false;
+        self.repeated_turns = 0;
+        self.patience = 1;
+        self.spurious_failures = 0;
     }
 
     /// It has read something without changing anything.
@@ -196,6 +212,9 @@ impl Thread {
     pub(crate) fn note_change(&mut self) {
         self.dirty = true;
         self.awaiting = false;
+        self.repeated_turns = 0;
+        self.patience = 1;
+        self.spurious_failures = 0;
         self.reads.clear();
     }
 
@@ -208,10 +227,17 @@ impl Thread {
 
     /// Its yield takes effect: a new turn of its loop begins.
     pub(crate) fn note_yield(&mut self) {
+        self.awaiting = false;
+        if self.reads.is_empty() && !self.dirty {
+            // A pause right after a pause (a backoff): still the same turn.
+            return;
+        }
+        if self.repeats_itself() {
+            self.repeated_turns += 1;
+        }
         std::mem::swap(&mut self.reads, &mut self.previous_reads);
         self.reads.clear();
         self.dirty = false;
-        self.awaiting = false;
     }
 
     /// At a yield: it has read, since the last one, only what it had read before that.
@@ -223,11 +249,24 @@ impl Thread {
             && self.reads.iter().zip(&self.previous_reads).all(same)
     }
 
+    /// At a yield: it has repeated itself for longer than it is given the benefit of the doubt.
+    pub(crate) fn awaits(&self) -> bool {
+        self.repeats_itself() && self.repeated_turns + 1 >= self.patience
+    }
+
+    /// It goes on although nothing has changed, at a cost: it may be counting its attempts, and gets more of them before
+    /// it is taken for spinning again.
+    pub(crate) fn go_on_early(&mut self) {
+        self.repeated_turns = 0;
+        self.patience = self.patience.saturating_mul(MORE_PATIENCE);
+    }
+
     /// At a yield or a read in a spinning loop: it repeats its reads, whatever it has read, so that it waits, or would
     /// wait if nothing had changed.
     pub(crate) fn could_await(&self) -> bool {
         let same = |(a, b): (&ReadEntry, &ReadEntry)| a.object == b.object;
-        let repeats = self.reads.len() == self.previous_reads.len() && self.reads.iter().zip(&self.previous_reads).all(same);
+        let repeats = self.reads.len() == self.previous_reads.len()
+            && self.reads.iter().zip(&self.previous_reads).all(same);
         self.awaiting || (!self.dirty && !self.reads.is_empty() && repeats)
     }
 

@@ -73,14 +73,18 @@ impl PartialOrder {
                 // What kept a waiting thread is what the event writes, as far as there is one object only.
                 None => was_pending.then(|| event.footprint.writes(object)),
             },
-            None => was_pending.then(|| self.pending[thread].iter().any(|a| event.footprint.writes(a.object))),
+            None => {
+                was_pending.then(|| self.pending[thread].iter().any(|a| event.footprint.writes(a.object)))
+            }
         };
         let waits_twice = matches!(operation.action, Action::Reacquire { .. });
         let enables = if waits_twice && self.wakes(event, thread) { Some(true) } else { enables };
         match enables {
             Some(true) if was_pending => Relation::Parked,
             Some(true) => Relation::Enabling,
-            Some(false) if !was_pending && !waits_twice && need_is_free(event, need, operation) => Relation::Reversible,
+            Some(false) if !was_pending && !waits_twice && need_is_free(event, need, operation) => {
+                Relation::Reversible
+            }
             Some(false) | None => Relation::Unknown,
         }
     }

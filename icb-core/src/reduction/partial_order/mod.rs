@@ -306,7 +306,9 @@ impl PartialOrder {
 
     fn next_alternative(&self, index: usize) -> Option<usize> {
         let node = &self.nodes[index];
-        node.todo.iter().find(|&t| !node.done.contains(t) && (node.enabled.contains(t) || node.early.contains(t)))
+        node.todo
+            .iter()
+            .find(|&t| !node.done.contains(t) && (node.enabled.contains(t) || node.early.contains(t)))
     }
 
     fn diverge(&mut self, step: u64) {

@@ -150,7 +150,9 @@ impl Execution {
         let this = &self.threads[thread];
         if this.awaiting {
             let unchanged = this.reads.iter().all(|r| self.objects[r.object as usize].version == r.version);
-            return if unchanged { Readiness::Awaiting } else { Readiness::Ready };
+            if unchanged {
+                return Readiness::Awaiting;
+            }
         }
         let ready = |ready| if ready { Readiness::Ready } else { Readiness::Blocked };
         let timed_ready = |is_ready, timed| match (is_ready, timed) {

@@ -182,7 +182,7 @@ impl Execution {
     /// Whether the running thread, about to pause, waits for a change of what it reads.
     pub(in crate::runtime) fn recognise_awaiting(&mut self) {
         let me = self.current;
-        self.threads[me].awaiting = self.threads[me].repeats_itself();
+        self.threads[me].awaiting = self.threads[me].awaits();
         self.note_awaited();
     }
 
