@@ -168,12 +168,28 @@ impl<'a> Explorer<'a> {
                 break;
             }
         }
+        self.fill_up(strategy.max_bound(), &mut bounds);
         Report {
             complete: self.failure.is_none() && self.stopped.is_none(),
             bounds,
             failure: self.failure.take(),
             stopped: self.stopped,
             ..Report::default()
+        }
+    }
+
+    /// Where nothing is left, the bounds asked for after the last one that has executions are complete too.
+    fn fill_up(&mut self, max_bound: Option<u32>, bounds: &mut Vec<BoundReport>) {
+        while let (Some(last), Some(max)) = (bounds.last(), max_bound)
+            && last.exhausted
+            && last.bound < max
+        {
+            let mut bound = BoundReport::new(last.bound + 1);
+            bound.states = last.states;
+            bound.complete = true;
+            bound.exhausted = true;
+            self.tell(Event::Bound(&bound));
+            bounds.push(bound);
         }
     }
 

@@ -416,6 +416,11 @@ pub trait Strategy: Chooser {
     /// bound has been reached.
     fn advance(&mut self) -> bool;
 
+    /// The last bound that was asked for, if there is a last one.
+    fn max_bound(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether nothing has been left out so far because of the bound.
     fn is_exhausted(&self) -> bool;
 

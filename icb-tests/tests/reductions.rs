@@ -33,8 +33,16 @@ fn compare(program: &Program, max_bound: u32) -> [u64; 3] {
         for (rule, count) in RULES.into_iter().zip(1..) {
             let mut strategy = PartialOrder::new(Some(bound)).from_bound(bound).sleep_rule(rule);
             let (report, states) = search(&mut strategy, program);
-            assert!(states == expected, "{rule:?} at bound {bound}: {} of {} states: {program}", states.len(), expected.len());
-            assert!(report.execution_count() <= plain.execution_count(), "{rule:?} at bound {bound}: {program}");
+            assert!(
+                states == expected,
+                "{rule:?} at bound {bound}: {} of {} states: {program}",
+                states.len(),
+                expected.len()
+            );
+            assert!(
+                report.execution_count() <= plain.execution_count(),
+                "{rule:?} at bound {bound}: {program}"
+            );
             counts[count] = report.execution_count();
         }
     }
@@ -45,7 +53,10 @@ fn compare(program: &Program, max_bound: u32) -> [u64; 3] {
 fn oracle_programs_keep_their_terminal_states() {
     for Oracle { program, expected } in oracles() {
         let counts = compare(&program, 3);
-        println!("{:28} T(3) {:5} plain {:6} step {:5} block {:5}", program.name, expected.terminals[3], counts[0], counts[1], counts[2]);
+        println!(
+            "{:28} T(3) {:5} plain {:6} step {:5} block {:5}",
+            program.name, expected.terminals[3], counts[0], counts[1], counts[2]
+        );
         for lifecycle in [Lifecycle::MainWithExitSteps, Lifecycle::MainLikeStd] {
             if expected.under_main.is_some() {
                 compare(&program.under_main(lifecycle), 2);
@@ -96,7 +107,13 @@ fn random_programs_keep_their_terminal_states() {
         totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         let (_, expected) = search(&mut DepthFirst::new(), &case.program);
         let (_, states) = search(&mut PartialOrder::new(None).unbounded_at_once(), &case.program);
-        assert!(states == expected, "unbounded: {} of {} states: {}", states.len(), expected.len(), case.program);
+        assert!(
+            states == expected,
+            "unbounded: {} of {} states: {}",
+            states.len(),
+            expected.len(),
+            case.program
+        );
     }
     println!("plain {} step {} block {}", totals[0], totals[1], totals[2]);
 }

@@ -3,7 +3,8 @@
 
 use icb_std::model::{Builder, Granularity, Reduction, Report};
 use icb_tests::programs::{
-    bluetooth, counter, double_checked, lock_order, lost_wakeup, prodcons, rwlock_mix, treiber, work_stealing_queue,
+    bluetooth, counter, double_checked, lock_order, lost_wakeup, prodcons, rwlock_mix, treiber,
+    work_stealing_queue,
 };
 
 fn explore(f: fn(), reduction: Reduction, granularity: Granularity, spurious: bool) -> Report {
@@ -57,7 +58,11 @@ fn verdicts_and_states_are_those_of_the_plain_search() {
                     reduced.bounds.last().map_or(0, |b| b.states),
                     plain.failure.as_ref().map(|f| (f.bound, f.kind)),
                 );
-                assert_eq!(verdict(&reduced), verdict(&plain), "{name}, {granularity:?}, spurious {spurious}");
+                assert_eq!(
+                    verdict(&reduced),
+                    verdict(&plain),
+                    "{name}, {granularity:?}, spurious {spurious}"
+                );
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use icb_std::cell::UnsafeCell;
 use icb_std::hint::spin_loop;
-use icb_std::model::{Builder, Failure, FailureKind, Granularity, Report, choose};
+use icb_std::model::{Builder, Failure, FailureKind, Granularity, Reduction, Report, choose};
 use icb_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Condvar, Mutex, mpsc};
 use icb_std::thread;
@@ -263,7 +263,7 @@ fn lock_order_by_random_hashing_never_passes() {
 /// The clock is read only where a preemption leads, so that the first executions show nothing.
 #[test]
 fn a_divergence_behind_a_preemption_is_noticed() {
-    let report = Builder::new().max_bound(3).explore(|| {
+    let report = Builder::new().max_bound(3).reduction(Reduction::None).explore(|| {
         let turn = Arc::new(AtomicUsize::new(0));
         let theirs = turn.clone();
         let other = thread::spawn(move || theirs.load(SeqCst));

@@ -261,6 +261,10 @@ impl<R: Reduction> Strategy for ContextBounded<R> {
         true
     }
 
+    fn max_bound(&self) -> Option<u32> {
+        self.max_bound
+    }
+
     fn is_exhausted(&self) -> bool {
         !self.cut && self.later.iter().all(Frontier::is_empty)
     }

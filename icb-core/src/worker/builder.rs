@@ -32,10 +32,10 @@ pub enum StrategyKind {
 #[non_exhaustive]
 pub enum ReductionKind {
     /// None are: every execution is run.
-    #[default]
     None,
     /// Executions that differ only in the order of operations that commute are run about once: bounded dynamic
     /// partial-order reduction, see [`PartialOrder`](crate::reduction::PartialOrder).
+    #[default]
     PartialOrder,
 }
 

@@ -44,7 +44,7 @@ impl Default for Settings {
             max_bound: Some(2),
             granularity: Granularity::SyncOnly,
             strategy: StrategyKind::ContextBounded,
-            reduction: ReductionKind::None,
+            reduction: ReductionKind::PartialOrder,
             on_race: OnRace::Fail,
             max_executions: None,
             max_steps: 20_000,

@@ -8,11 +8,11 @@ mod primitives;
 mod spinning;
 mod statics;
 
-use icb_std::model::{Builder, Failure, FailureKind, Report};
+use icb_std::model::{Builder, Failure, FailureKind, Reduction, Report};
 
 /// Explores up to three preemptions without spurious wake-ups and failures.
 fn plain() -> Builder {
-    Builder::new().max_bound(3).spurious(false)
+    Builder::new().max_bound(3).spurious(false).reduction(Reduction::None)
 }
 
 /// Executions with exactly 0, 1, 2, 3 preemptions.

@@ -4,7 +4,7 @@ use super::PartialOrder;
 use super::events::Event;
 use crate::dependence;
 use crate::program::SchedulingPoint;
-use crate::trace::{Action, Mode, ObjectId, Operation};
+use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
 impl PartialOrder {
     /// Analyses the pending operations in the state after `depth` events: those that are new, and those that conflict
@@ -47,6 +47,29 @@ impl PartialOrder {
                     Relation::Unknown => self.add_with_block(depth, index, thread),
                     Relation::Enabling if self.is_bounded() => self.add_with_block(depth, index, thread),
                     Relation::Enabling | Relation::Parked => {}
+                }
+            }
+        }
+    }
+
+    /// The thread of the newest event is about to end, which makes this access part of that event: whoever has looked
+    /// whether it has ended could have looked later. That could not be seen while the event was pending.
+    pub(super) fn analyse_end(&mut self, access: Access) {
+        let Some(newest) = self.events.len().checked_sub(1) else { return };
+        let event = self.events.get(newest);
+        let thread = event.thread;
+        self.clock.clone_from(&event.clock);
+        for other in (0..self.events.thread_count()).filter(|&other| other != thread) {
+            let known = self.events.get(newest).clock.get(other);
+            for position in (0..self.events.of(other).len()).rev() {
+                let index = self.events.of(other)[position] as usize;
+                let earlier = self.events.get(index);
+                if earlier.number <= known {
+                    break;
+                }
+                if earlier.footprint.iter().any(|a| dependence::accesses_conflict(a, access)) {
+                    self.add_with_block(newest, index, thread);
+                    break;
                 }
             }
         }

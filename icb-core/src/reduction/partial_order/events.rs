@@ -139,6 +139,11 @@ impl Events {
         self.count.checked_sub(1).map(|last| &self.all[last])
     }
 
+    /// Threads known so far.
+    pub(super) fn thread_count(&self) -> usize {
+        self.thread_count
+    }
+
     /// Events of a thread, oldest first.
     pub(super) fn of(&self, thread: usize) -> &[u32] {
         if thread < self.thread_count { &self.threads[thread].events } else { &[] }

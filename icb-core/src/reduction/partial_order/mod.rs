@@ -396,6 +396,7 @@ impl Chooser for PartialOrder {
 
     fn ended(&mut self, _: ThreadId, object: ObjectId) {
         let accesses = [Access { object, mode: Mode::Write }];
+        self.analyse_end(accesses[0]);
         self.events.touch(&accesses);
         self.touch_nodes(&accesses);
         if let Some(node) = self.current() {
@@ -466,6 +467,10 @@ impl Strategy for PartialOrder {
         }
         self.set_bound(self.bound + 1);
         true
+    }
+
+    fn max_bound(&self) -> Option<u32> {
+        self.max_bound
     }
 
     fn is_exhausted(&self) -> bool {
