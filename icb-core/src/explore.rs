@@ -228,7 +228,10 @@ impl<'a> Explorer<'a> {
             report.max_threads = report.max_threads.max(outcome.thread_count);
             match outcome.end {
                 _ if outcome.promoted => return None,
-                End::GivenUp => continue,
+                End::GivenUp => {
+                    report.given_up += 1;
+                    continue;
+                }
                 End::Passed => report.executions += 1,
                 End::Failed(failure) => {
                     report.executions += 1;

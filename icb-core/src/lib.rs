@@ -35,4 +35,6 @@ pub mod runtime;
 #[cfg(feature = "runtime")]
 pub mod search;
 #[cfg(feature = "runtime")]
+mod thread_set;
+#[cfg(feature = "runtime")]
 pub mod worker;

@@ -97,10 +97,21 @@ impl Observer for Recorder {
     }
 }
 
+/// What must be equal in two executions with one schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Noted {
+    thread: ThreadId,
+    operation: Operation,
+    /// Address of the source location.
+    place: usize,
+    read: Option<u64>,
+    written: Option<u64>,
+}
+
 /// Records who did what where: equal in two executions with one schedule, unless the test is nondeterministic.
 #[derive(Debug, Default)]
 pub struct Signature {
-    steps: Vec<(ThreadId, Operation, usize, Option<u64>, Option<u64>)>,
+    steps: Vec<Noted>,
     places: Vec<Option<&'static Location<'static>>>,
     pointers: Vec<bool>,
 }
@@ -118,7 +129,7 @@ impl Signature {
         let count = self.steps.len().max(other.steps.len());
         let first = (0..count).find(|&i| self.steps.get(i) != other.steps.get(i))?;
         let side = |signature: &Signature| match (signature.steps.get(first), signature.places.get(first)) {
-            (Some((thread, operation, ..)), Some(place)) => {
+            (Some(Noted { thread, operation, .. }), Some(place)) => {
                 let place = place.map_or(String::new(), |p| format!(" at {}:{}", p.file(), p.line()));
                 format!("{thread} performed {:?}{place}", operation.action)
             }
@@ -139,7 +150,7 @@ impl Observer for Signature {
         // Pointers differ from run to run without any harm.
         let pointer = self.pointers.get(event.operation.object.index()).copied().unwrap_or(false);
         let (read, written) = if pointer { (None, None) } else { (event.read, event.written) };
-        self.steps.push((event.thread, event.operation, place, read, written));
+        self.steps.push(Noted { thread: event.thread, operation: event.operation, place, read, written });
         self.places.push(event.location);
     }
 

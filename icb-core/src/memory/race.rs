@@ -67,7 +67,7 @@ impl DataClock {
     #[inline]
     fn unordered_write(&self, clock: &VectorClock) -> Option<Earlier> {
         let ordered = self.write.happens_before(clock);
-        (!ordered).then(|| Earlier { thread: self.write.thread as usize, write: true })
+        (!ordered).then_some(Earlier { thread: self.write.thread as usize, write: true })
     }
 
     #[inline]

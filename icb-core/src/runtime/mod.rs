@@ -1,24 +1,29 @@
 //! Runs a closure as a program of coroutines: one execution at a time, under a chooser.
 
 mod address_map;
+mod addressed;
 mod allocator;
 mod backtrace;
+mod calls;
 mod coroutine;
+mod decision;
 mod execution;
 mod image;
 mod object;
 mod objects;
 mod panics;
+mod perform;
+mod telling;
 mod threads;
 
+pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_last, fence};
 pub use allocator::{Allocator, allocation_count};
-pub use execution::Settings;
-pub use object::{
-    AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic,
-    cell, cell_end, choose, count, count_last, current, epoch, fence, is_finished, is_static, join, local,
-    local_destroyed, now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn,
-    thread_name, unpark,
+pub use calls::{
+    ThreadEnd, ThreadMain, choose, current, epoch, is_finished, is_static, join, local, local_destroyed, now,
+    on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, thread_name, unpark,
 };
+pub use execution::Settings;
+pub use object::{Effect, Handle, InitialState, ObjectInit, active};
 
 use crate::program::{Chooser, End, Observer, Outcome, Program};
 use crate::recording::Tape;
@@ -201,7 +206,7 @@ impl CoroutineProgram {
             let (life, coroutine) =
                 self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
             let Some(mut coroutine) = coroutine else { continue };
-            if object::is_live(life) && unwind {
+            if perform::is_live(life) && unwind {
                 self.running.with(|e| e.current = thread);
                 coroutine.resume();
             } else if life == Life::Unborn && unwind {
@@ -358,6 +363,3 @@ fn execution_is_unwinding(e: &mut Execution) -> bool {
     }
     thread.unwinding
 }
-
-#[cfg(test)]
-mod tests;

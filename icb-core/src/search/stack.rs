@@ -77,12 +77,12 @@ impl DecisionStack {
     /// Changes the last decision that has an alternative left. `false`: there is none.
     pub(super) fn backtrack(&mut self) -> bool {
         while let Some(decision) = self.decisions.last_mut() {
-            if self.alternatives.len() > decision.alternatives as usize {
-                if let Some(option) = self.alternatives.pop() {
-                    decision.chosen = option;
-                    decision.deviates = true;
-                    return true;
-                }
+            if self.alternatives.len() > decision.alternatives as usize
+                && let Some(option) = self.alternatives.pop()
+            {
+                decision.chosen = option;
+                decision.deviates = true;
+                return true;
             }
             self.decisions.pop();
         }

@@ -23,8 +23,12 @@ pub enum Stopped {
 pub struct BoundReport {
     /// Number of preemptions of these executions. For strategies without a bound: 0.
     pub bound: u32,
-    /// Executions run at this bound and at no lower one.
+    /// Executions run for this bound. Without a reduction those with exactly `bound` preemptions, each once; with
+    /// partial-order reduction, which searches each bound from scratch, those with at most `bound`.
     pub executions: u64,
+    /// Executions that a reduction gave up half-way because what followed was covered by others.
+    #[serde(default)]
+    pub given_up: u64,
     /// Steps of these executions.
     pub steps: u64,
     /// Distinct terminal happens-before states reached by executions with at most `bound` preemptions.

@@ -3,6 +3,8 @@
 
 mod builder;
 mod channel;
+mod process;
+mod replayed;
 mod settings;
 mod watchdog;
 

@@ -1,0 +1,264 @@
+//! The door for what is known by its address: atomics, data cells and reference counts have std's layout, and carry no
+//! handle.
+
+use super::address_map::{GONE, Kind, key};
+use super::execution::Execution;
+use super::perform::{enter, halt, perform};
+use super::threads::MAX_SPURIOUS_FAILURES;
+use super::{Running, is_static, running};
+use crate::program::Granularity;
+use crate::trace::{Action, Failure, FailureKind, ObjectClass, ObjectId, Operation};
+use std::panic::Location;
+
+/// An atomic variable, by address.
+#[derive(Clone, Copy, Debug)]
+pub struct AtomicRef {
+    /// Its address.
+    pub address: *const (),
+    /// Its size in bytes: 1, 2, 4 or 8 (16 where std has it).
+    pub size: usize,
+    /// Its type, for the report.
+    pub type_name: &'static str,
+}
+
+/// An atomic operation between decision and effect. The caller reads and writes the variable, then calls
+/// [`finish`](Self::finish). No other thread runs in between.
+#[must_use = "an atomic step must be finished"]
+pub struct AtomicStep {
+    operation: Operation,
+    running: &'static Running,
+}
+
+impl std::fmt::Debug for AtomicStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AtomicStep").field(&self.operation).finish()
+    }
+}
+
+impl AtomicStep {
+    /// Whether this `compare_exchange_weak` is to fail although the values match.
+    #[must_use]
+    pub fn fails_spuriously(&self) -> bool {
+        self.running.with(|e| {
+            let weak = matches!(self.operation.action, Action::CompareExchange { weak: true, .. });
+            let me = e.current;
+            if !weak
+                || !e.settings.spurious
+                || e.giving_up
+                || e.threads[me].spurious_failures >= MAX_SPURIOUS_FAILURES
+            {
+                return false;
+            }
+            let fails = e.branch(self.operation, 2, true) == 1;
+            e.threads[me].spurious_failures += u32::from(fails);
+            fails
+        })
+    }
+
+    /// Completes the step: the bits read, if the operation reads, and the bits written, if it wrote.
+    pub fn finish(self, read: Option<u64>, written: Option<u64>) {
+        self.running.with(|e| {
+            if !e.giving_up {
+                e.finish_atomic(self.operation, read, written);
+            }
+        });
+    }
+}
+
+/// Announces an atomic operation and lets the scheduler decide. `None` outside an execution.
+#[track_caller]
+pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
+    let running = running()?;
+    let location = Location::caller();
+    let operation = running.with(|e| Operation::new(action, e.atomic_object(target, location)));
+    enter(running, operation, location);
+    Some(AtomicStep { operation, running })
+}
+
+/// `atomic::fence`. `false` outside an execution.
+#[track_caller]
+pub fn fence(order: crate::trace::Ordering) -> bool {
+    let Some(running) = running() else { return false };
+    let location = Location::caller();
+    running.with(|e| {
+        if !e.giving_up {
+            let operation = Operation::new(Action::Fence(order), ObjectId::NONE);
+            e.threads[e.current].location = Some(location);
+            e.take_undecided();
+            e.finish_fence(operation, order);
+        }
+    });
+    true
+}
+
+/// An access to a data cell: checks for races; a scheduling point first where the granularity or `on_race(Promote)`
+/// says so. Call it right before the access. `false` outside an execution.
+#[track_caller]
+pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Action) -> bool {
+    let Some(running) = running() else { return false };
+    let location = Location::caller();
+    if size == 0 || running.with(|e| e.giving_up) {
+        return true;
+    }
+    let operation =
+        running.with(|e| Operation::new(action, e.object_at(Kind::Cell, address, type_name, location)));
+    if running.with(|e| e.end.is_some()) {
+        halt(running);
+        return true;
+    }
+    let point = running.with(|e| e.is_point(location));
+    if point {
+        enter(running, operation, location);
+    }
+    let stopped = running.with(|e| {
+        e.threads[e.current].location = Some(location);
+        // The access is a step like any other; a race is found in the state after it.
+        if point {
+            e.finish_cell(operation);
+        } else {
+            e.pass_cell(operation);
+        }
+        action != Action::CellAccess && e.check_cell(operation.object, action == Action::CellWrite)
+    });
+    if stopped {
+        halt(running);
+    }
+    true
+}
+
+/// A bracketed access (`with`, `with_mut`) ends: checks again if the thread has taken steps inside. Never a
+/// scheduling point.
+pub fn cell_end(address: *const (), action: Action) {
+    let Some(running) = running() else { return };
+    let stopped = running.with(|e| {
+        if e.giving_up {
+            return false;
+        }
+        match e.known_cell(address) {
+            Some(cell) => e.check_cell(cell, action == Action::CellWrite),
+            None => false,
+        }
+    });
+    if stopped {
+        halt(running);
+    }
+}
+
+/// An operation on an `Arc`'s counts, keyed by its allocation. `strong`: what the strong count is right now, for
+/// operations that change it by one; `None` for all others. `false` outside an execution.
+#[track_caller]
+pub fn count(address: *const (), type_name: &'static str, action: Action, strong: Option<usize>) -> bool {
+    let Some(running) = running() else { return false };
+    let location = Location::caller();
+    let object = running.with(|e| {
+        let object = e.object_at(Kind::Count, address, type_name, location);
+        let me = e.current;
+        e.threads[me].strong = strong.is_some();
+        if let Some(strong) = strong {
+            e.learn_strong_count(object, strong);
+        }
+        object
+    });
+    perform(running, Operation::new(action, object), location, strong.is_some());
+    true
+}
+
+/// The caller has just performed the `CountDown` that left no owner: it has seen everything that the others did.
+pub fn count_last(address: *const ()) {
+    if let Some(running) = running() {
+        running.with(|e| {
+            if let Some(object) = e.map.get(key(address.addr(), Kind::Count)).filter(|&object| object != GONE)
+            {
+                e.count_last(ObjectId::new(object as usize));
+            }
+        });
+    }
+}
+
+impl Execution {
+    /// The object of this kind at an address; enters it if this is its first use.
+    #[inline]
+    fn object_at(
+        &mut self,
+        kind: Kind,
+        address: *const (),
+        type_name: &'static str,
+        location: &'static Location<'static>,
+    ) -> ObjectId {
+        self.note_freed();
+        match self.map.get(key(address.addr(), kind)) {
+            Some(object) if object != GONE => ObjectId::new(object as usize),
+            known => self.enter_at(kind, address, type_name, location, known.is_some()),
+        }
+    }
+
+    #[cold]
+    fn enter_at(
+        &mut self,
+        kind: Kind,
+        address: *const (),
+        type_name: &'static str,
+        location: &'static Location<'static>,
+        gone: bool,
+    ) -> ObjectId {
+        let class = match kind {
+            Kind::Atomic => ObjectClass::Atomic,
+            Kind::Cell => ObjectClass::Cell,
+            Kind::Count => ObjectClass::Count,
+        };
+        let object = self.register(class, type_name, address, Some(location));
+        if gone {
+            self.threads[self.current].location = Some(location);
+            let message = format!("{type_name} {object} is used after its memory has been freed");
+            self.fail(Failure::new(FailureKind::UseAfterFree, message));
+        } else {
+            self.map.insert(key(address.addr(), kind), object.index() as u32);
+        }
+        object
+    }
+
+    #[inline]
+    fn atomic_object(&mut self, target: AtomicRef, location: &'static Location<'static>) -> ObjectId {
+        let before = self.object_count;
+        let object = self.object_at(Kind::Atomic, target.address, target.type_name, location);
+        if self.object_count != before && is_static(target.address) {
+            self.keep_static_atomic(target);
+        }
+        object
+    }
+
+    /// Remembers the initial value of a static atomic; it is written back when the execution has ended.
+    fn keep_static_atomic(&mut self, target: AtomicRef) {
+        let mut bytes = [0; 16];
+        let size = target.size.min(bytes.len());
+        let address = target.address.cast_mut().cast::<u8>();
+        // SAFETY: the mirrored atomic at this address is `size` bytes large, and no other OS thread uses it while an
+        // exploration runs.
+        unsafe { std::ptr::copy_nonoverlapping(address, bytes.as_mut_ptr(), size) };
+        self.static_atomics.push((address, size, bytes));
+    }
+
+    fn known_cell(&self, address: *const ()) -> Option<ObjectId> {
+        let object = self.map.get(key(address.addr(), Kind::Cell)).filter(|&object| object != GONE)?;
+        Some(ObjectId::new(object as usize))
+    }
+
+    /// Whether a data access at this place of the program is a scheduling point.
+    #[inline]
+    fn is_point(&self, location: &'static Location<'static>) -> bool {
+        self.settings.granularity == Granularity::EveryAccess
+            || (self.settings.promote && self.promoted.contains(&std::ptr::from_ref(location).addr()))
+    }
+
+    /// A data access that is no scheduling point: part of the step before.
+    fn pass_cell(&mut self, operation: Operation) {
+        if operation.action == Action::CellWrite {
+            let me = self.current;
+            self.threads[me].note_change();
+        }
+        if self.observer.is_some() {
+            self.accesses.clear();
+            self.observe_step(operation, None, None, None);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The door for threads, pauses, choices, time, statics and thread-locals.
+
+use super::perform::{enter, perform};
+use super::threads::Local;
+use super::{ThreadJob, execution_is_unwinding, image, running};
+use crate::trace::{Action, ObjectId, Operation, ThreadId};
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a thread's closure ended, as told by the mirrored `thread` module.
+pub type ThreadMain = Box<dyn FnOnce() -> ThreadEnd>;
+
+/// How a thread ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ThreadEnd {
+    /// It returned.
+    Returned,
+    /// It panicked; the result is kept for whoever joins.
+    Panicked,
+}
+
+/// `thread::spawn`: the new thread will run `main`. The caller must make sure that what `main` borrows outlives
+/// the thread (`thread::scope` does). `stack_size` in bytes. `None` outside an execution.
+#[track_caller]
+pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain) -> Option<ThreadId> {
+    let running = running()?;
+    let location = Location::caller();
+    if running.with(|e| e.giving_up) {
+        // The execution is being given up: the thread never begins.
+        return Some(running.with(|e| ThreadId::new(e.current)));
+    }
+    // The thread does not exist yet: its object is known only when the spawn takes effect.
+    enter(running, Operation::new(Action::Spawn, ObjectId::NONE), location);
+    if running.with(|e| e.thread_count) > crate::recording::MAX_THREADS {
+        panic!("one execution has more than {} threads", crate::recording::MAX_THREADS);
+    }
+    let child = running.with(|e| {
+        let child = e.create_thread(name, stack_size, Some(location), ThreadJob::Spawned(main));
+        e.finish_spawn(child);
+        child
+    });
+    Some(child)
+}
+
+/// Blocks until the thread has ended. Its panic, if it had one, counts as handled.
+#[track_caller]
+pub fn join(thread: ThreadId) {
+    let Some(running) = running() else { return };
+    let object = running.with(|e| e.threads[thread.index()].object);
+    perform(running, Operation::new(Action::Join, object), Location::caller(), false);
+}
+
+/// Whether the thread has ended (`JoinHandle::is_finished`), a read of the thread.
+#[track_caller]
+#[must_use]
+pub fn is_finished(thread: ThreadId) -> bool {
+    let Some(running) = running() else { return true };
+    let location = Location::caller();
+    let operation = running.with(|e| Operation::new(Action::Join, e.threads[thread.index()].object));
+    if running.with(|e| e.giving_up) {
+        return true;
+    }
+    // Not a join: it never blocks, so it is announced as a plain read of the thread.
+    enter(running, Operation::new(Action::CountRead, operation.object), location);
+    running.with(|e| e.finish_is_finished(Operation::new(Action::CountRead, operation.object)))
+}
+
+/// Somebody has taken note of the thread's panic (a scope passes it on): it is not reported on its own.
+pub fn panic_handled(thread: ThreadId) {
+    if let Some(running) = running() {
+        running.with(|e| e.threads[thread.index()].panic_handled = true);
+    }
+}
+
+/// The calling thread. `None` outside an execution.
+#[must_use]
+pub fn current() -> Option<ThreadId> {
+    running().map(|running| running.with(|e| ThreadId::new(e.current)))
+}
+
+/// The name that the calling thread was given when it was spawned.
+#[must_use]
+pub fn thread_name() -> Option<Arc<str>> {
+    running()?.with(|e| e.threads[e.current].name.clone())
+}
+
+/// Whether the calling thread is unwinding. `None` outside an execution.
+#[must_use]
+pub fn panicking() -> Option<bool> {
+    running().map(|running| running.with(execution_is_unwinding))
+}
+
+/// `thread::park` and `park_timeout`. `false` outside an execution.
+#[track_caller]
+pub fn park(timeout: Option<Duration>) -> bool {
+    let Some(running) = running() else { return false };
+    let operation = running.with(|e| {
+        let me = e.current;
+        e.threads[me].timeout = timeout.unwrap_or_default();
+        Operation::new(Action::Park { timed: timeout.is_some() }, e.token(me))
+    });
+    perform(running, operation, Location::caller(), false);
+    true
+}
+
+/// `Thread::unpark`.
+#[track_caller]
+pub fn unpark(thread: ThreadId) {
+    let Some(running) = running() else { return };
+    let object = running.with(|e| e.token(thread.index()));
+    perform(running, Operation::new(Action::Unpark, object), Location::caller(), false);
+}
+
+/// `yield_now`, `spin_loop` and `sleep` (with its duration). `false` outside an execution.
+#[track_caller]
+pub fn pause(action: Action, duration: Duration) -> bool {
+    let Some(running) = running() else { return false };
+    running.with(|e| {
+        e.threads[e.current].timeout = duration;
+        e.recognise_awaiting();
+    });
+    perform(running, Operation::new(action, ObjectId::NONE), Location::caller(), false);
+    true
+}
+
+/// Tag of the first choice in the fingerprint, above those of all steps.
+const CHOSEN: u64 = 1 << 32;
+
+/// `model::choose(n)`: every value below `n` is tried, at no cost. Outside an execution: 0.
+#[track_caller]
+#[must_use]
+pub fn choose(n: usize) -> usize {
+    let Some(running) = running() else { return 0 };
+    running.with(|e| {
+        if n < 2 || e.giving_up {
+            return 0;
+        }
+        let index = e.branch(Operation::new(Action::Choose, ObjectId::NONE), n as u32, false);
+        // Nothing else tells apart what the thread does with one number from what it does with another.
+        let me = e.current;
+        e.hash.step_many(me, &[], CHOSEN + u64::from(index));
+        index as usize
+    })
+}
+
+/// The virtual clock: time since the execution began. `None` outside an execution.
+#[must_use]
+pub fn now() -> Option<Duration> {
+    running().map(|running| running.with(|e| e.now))
+}
+
+/// A number that is different in every execution of this process and never zero, to recognise state left over
+/// from another one. Zero outside an execution.
+#[must_use]
+pub fn epoch() -> u32 {
+    running().map_or(0, |running| running.with(|e| e.epoch))
+}
+
+/// Whether the address lies in the program's image: the object is a static.
+#[must_use]
+pub fn is_static(address: *const ()) -> bool {
+    image::contains(address)
+}
+
+/// Runs `action` when the running execution has ended and none of its threads runs any more; the place to put a
+/// static object back to its initial value. Does nothing outside an execution.
+pub fn on_execution_end(action: Box<dyn FnOnce()>) {
+    if let Some(running) = running() {
+        running.with(|e| e.at_end.push(action));
+    }
+}
+
+/// The calling thread's value for a thread-local key (its address), if it has been set. `None` outside an
+/// execution or when unset.
+#[must_use]
+pub fn local(key: *const ()) -> Option<*mut ()> {
+    running()?.with(|e| {
+        let locals = &e.threads[e.current].locals;
+        locals.iter().find(|local| local.key == key && !local.gone).map(|local| local.value)
+    })
+}
+
+/// Sets the calling thread's value for a key. `drop` is called with the value at the end of the thread (values
+/// are dropped in the order in which they were set, each unset first) or, for a thread that never ends, never.
+/// `false` outside an execution.
+pub fn set_local(key: *const (), value: *mut (), drop: unsafe fn(*mut ())) -> bool {
+    let Some(running) = running() else { return false };
+    running.with(|e| {
+        let current = e.current;
+        e.threads[current].locals.push(Local { key, value, drop, gone: false });
+    });
+    true
+}
+
+/// Whether the calling thread's values are being dropped or gone (`LocalKey::try_with` fails for this key).
+#[must_use]
+pub fn local_destroyed(key: *const ()) -> bool {
+    let Some(running) = running() else { return false };
+    running.with(|e| e.threads[e.current].locals.iter().any(|local| local.key == key && local.gone))
+}

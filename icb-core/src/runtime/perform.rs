@@ -1,0 +1,138 @@
+//! The way of one operation: announce, decide, perhaps suspend, apply.
+
+use super::execution::Next;
+use super::object::Effect;
+use super::threads::{Life, Readiness};
+use super::{GiveUp, Running, execution_is_unwinding};
+use crate::trace::{Action, Operation};
+use std::panic::Location;
+
+/// Whether a loop around the operation, without a hint, could be waiting for something.
+#[inline]
+const fn may_be_spun_on(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Load(_)
+            | Action::CompareExchange { .. }
+            | Action::ReadModifyWrite(_)
+            | Action::Lock
+            | Action::TryLock
+            | Action::ReadLock
+            | Action::TryReadLock
+            | Action::WriteLock
+            | Action::TryWriteLock
+            | Action::TryReceive
+            | Action::OnceCheck
+            | Action::CountRead
+    )
+}
+
+/// Announces an operation and returns when its thread has been chosen to take it.
+#[inline]
+pub(super) fn enter(running: &Running, operation: Operation, location: &'static Location<'static>) {
+    let (next, suspension) = running.with(|e| {
+        if e.giving_up {
+            return (Next::Stay, None);
+        }
+        let me = e.current;
+        if e.end.is_some() {
+            // The operation's object is gone, or something was freed twice.
+            return (Next::Suspend, Some(e.threads[me].suspension));
+        }
+        e.announce(operation, location);
+        if may_be_spun_on(operation.action) {
+            e.recognise_spinning();
+        }
+        if e.threads[me].unwinding && e.threads[me].readiness == Readiness::Ready && execution_is_unwinding(e)
+        {
+            e.take_undecided();
+            return (Next::Stay, None);
+        }
+        if let Action::Receive { .. } = operation.action {
+            e.receiver_waits(operation.object);
+        }
+        match e.decide() {
+            Next::Stay => (Next::Stay, None),
+            Next::Suspend => (Next::Suspend, Some(e.threads[me].suspension)),
+        }
+    });
+    if next == Next::Suspend {
+        if let Some(suspension) = suspension {
+            suspension.suspend();
+        }
+        resumed(running);
+    }
+}
+
+/// The thread runs again: it has been chosen, or the execution is being given up.
+#[inline]
+fn resumed(running: &Running) {
+    if running.with(|e| e.giving_up) {
+        give_up(running);
+    }
+}
+
+/// The execution has ended at this step: the thread does not go on.
+#[cold]
+pub(super) fn halt(running: &Running) {
+    let suspension = running.with(|e| e.threads[e.current].suspension);
+    suspension.suspend();
+    resumed(running);
+}
+
+/// Unwinds the calling thread, whose execution is given up.
+#[cold]
+fn give_up(running: &Running) {
+    if std::thread::panicking() {
+        // It is unwinding already and cannot do so twice: its stack is given up as it is.
+        loop {
+            running.with(|e| e.threads[e.current].suspension).suspend();
+        }
+    }
+    std::panic::resume_unwind(Box::new(GiveUp));
+}
+
+/// Performs an operation whose effect is the runtime's alone.
+#[inline]
+pub(super) fn perform(
+    running: &Running,
+    operation: Operation,
+    location: &'static Location<'static>,
+    changed: bool,
+) -> Effect {
+    if running.with(|e| e.giving_up) {
+        return while_giving_up(running, operation.action);
+    }
+    enter(running, operation, location);
+    running.with(|e| e.apply(operation, changed))
+}
+
+/// Operations that a thread performs while it is being unwound because the execution is given up: answered at once,
+/// in the way that lets it come to its end. Nothing is taken for initialised that may not be.
+#[cold]
+fn while_giving_up(running: &Running, action: Action) -> Effect {
+    /// More operations than any destructor needs; a loop among them would never end.
+    const MAX_STEPS: u32 = 100_000;
+    let steps = running.with(|e| {
+        e.give_up_steps += 1;
+        e.give_up_steps
+    });
+    if steps > MAX_STEPS {
+        loop {
+            running.with(|e| e.threads[e.current].suspension).suspend();
+        }
+    }
+    match action {
+        Action::OnceCheck | Action::TryLock | Action::TryReadLock | Action::TryWriteLock => Effect::Refused,
+        Action::OnceEnter => Effect::Run,
+        Action::Send | Action::TrySend | Action::SendFinish | Action::Receive { .. } | Action::TryReceive => {
+            Effect::Disconnected
+        }
+        _ => Effect::Done,
+    }
+}
+
+/// Whether the thread has begun and not ended.
+pub(super) fn is_live(life: Life) -> bool {
+    life == Life::Live
+}

@@ -1,0 +1,147 @@
+//! Completing a step: fingerprint, who is affected, and who is told.
+
+use super::decision::is_pause;
+use super::execution::Execution;
+use crate::program::{Observer, StepEvent, Taken};
+use crate::trace::{Access, Mode, ObjectId, Operation, ThreadId};
+use std::time::Duration;
+
+impl Execution {
+    /// Completes a step that touched one object.
+    #[inline]
+    pub(super) fn finish_single(
+        &mut self,
+        operation: Operation,
+        access: Access,
+        read: Option<u64>,
+        written: Option<u64>,
+        note: Option<&'static str>,
+    ) {
+        let me = self.current;
+        self.hash.step(me, access);
+        if access.mode != Mode::Read {
+            self.reconsider(access.object);
+        }
+        if self.observer.is_some() || self.every_point {
+            self.accesses.clear();
+            self.accesses.push(access);
+            self.observe_step(operation, read, written, note);
+            self.tell_step(operation);
+        }
+        self.count_step();
+    }
+
+    /// Completes a step that touched what stands in `accesses`; `tag` tells its outcome.
+    pub(super) fn finish_many(&mut self, operation: Operation, tag: u64, note: Option<&'static str>) {
+        let me = self.current;
+        self.hash.step_many(me, &self.accesses, tag);
+        for index in 0..self.accesses.len() {
+            let access = self.accesses[index];
+            if access.mode != Mode::Read {
+                self.reconsider(access.object);
+            }
+        }
+        if self.observer.is_some() || self.every_point {
+            self.observe_step(operation, None, None, note);
+            self.tell_step(operation);
+        }
+        self.count_step();
+    }
+
+    /// Tells the chooser of the step, if it wants to know. The accesses stand in `accesses`.
+    pub(super) fn tell_step(&mut self, operation: Operation) {
+        if self.every_point
+            && let Some(chooser) = self.chooser
+        {
+            let yielded = is_pause(operation.action);
+            let thread = ThreadId::new(self.current);
+            let step = Taken { thread, operation, accesses: &self.accesses, yielded };
+            // SAFETY: see `chooser_mut`.
+            unsafe { (*chooser).stepped(&step) };
+        }
+    }
+
+    /// The running thread has ended.
+    pub(super) fn note_end(&mut self, object: ObjectId) {
+        self.ended.insert(self.current);
+        if self.every_point {
+            let thread = ThreadId::new(self.current);
+            self.chooser_mut().ended(thread, object);
+        }
+    }
+
+    /// The running thread's pending operation waits for a change of what it has read, or would if nothing had
+    /// changed: reductions have to know.
+    pub(super) fn note_awaited(&mut self) {
+        if !self.every_point {
+            return;
+        }
+        let me = self.current;
+        if self.awaited.len() <= me {
+            self.awaited.resize_with(me + 1, Vec::new);
+        }
+        let thread = &self.threads[me];
+        self.awaited[me].clear();
+        if thread.could_await() {
+            self.awaited[me].extend(thread.reads.iter().map(|read| ObjectId::new(read.object as usize)));
+        }
+    }
+
+    #[inline]
+    pub(super) fn count_step(&mut self) {
+        self.step_count += 1;
+        self.heartbeat.beat(self.step_count, self.threads[self.current].location);
+        if !self.step_branches.is_empty() {
+            self.step_branches.clear();
+        }
+    }
+
+    /// The running thread's timed wait has expired: the clock stands just behind its end, so that a loop that asks
+    /// whether the time is over sees that it is.
+    pub(super) fn expire(&mut self) {
+        self.now += self.threads[self.current].timeout + Duration::from_nanos(1);
+    }
+
+    /// Something that a spinning thread could have waited for has changed.
+    #[inline]
+    pub(super) fn note_progress(&mut self) {
+        self.idle_wakes = 0;
+    }
+
+    #[cold]
+    pub(super) fn observe_step(
+        &mut self,
+        operation: Operation,
+        read: Option<u64>,
+        written: Option<u64>,
+        note: Option<&'static str>,
+    ) {
+        let Some(observer) = self.observer else { return };
+        let event = StepEvent {
+            index: self.step_count,
+            thread: ThreadId::new(self.current),
+            operation,
+            accesses: &self.accesses,
+            early: self.step_early,
+            preemption: self.step_preemption,
+            read,
+            written,
+            note,
+            location: self.threads[self.current].location,
+            branches: &self.step_branches,
+        };
+        // SAFETY: as for the chooser: the pointer is valid between `begin` and `detach`, and the observer does not
+        // lead back to the execution.
+        unsafe { (*observer).step(&event) };
+    }
+
+    #[cold]
+    pub(super) fn observe_preemption(&mut self, observer: *mut dyn Observer) {
+        // SAFETY: see `observe_step`.
+        let observer = unsafe { &mut *observer };
+        if observer.wants_backtraces() {
+            let thread = self.previous.unwrap_or(ThreadId::MAIN);
+            observer.backtrace(thread, super::backtrace::capture());
+        }
+    }
+}

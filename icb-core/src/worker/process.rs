@@ -1,0 +1,232 @@
+//! The work of one `model` or `check`: explore or replay, tell whoever listens, carry what is left to the next process.
+
+use super::builder::{OnRace, ReductionKind, StrategyKind};
+use super::channel::Channel;
+use super::replayed::{Replayed, explain};
+use super::settings::Settings;
+use super::watchdog::Watchdog;
+use crate::explore::{Event, Explorer, Limits, Options};
+use crate::observe::Recorder;
+use crate::program::{Program, Strategy};
+use crate::recording::Tape;
+use crate::reduction::PartialOrder;
+use crate::runtime::{self, CoroutineProgram};
+use crate::search::{ContextBounded, DepthFirst, Frontier, Replay};
+use crate::trace::{Message, Report, Schedule};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One exploration at a time: statics of the program are shared by all of them.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// What is explored.
+pub(super) type Closure = Arc<dyn Fn() + Send + Sync>;
+
+/// One exploration, or one replay, with those who are told about it.
+pub(super) struct Worker {
+    pub(super) settings: Settings,
+    pub(super) channel: Channel,
+    pub(super) model: u32,
+}
+
+impl Worker {
+    /// Explores, or replays what the settings say.
+    pub(super) fn run(mut self, f: &Closure) -> Report {
+        assert!(!runtime::active(), "a model cannot be run inside a model");
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let replay = self.settings.replay.take();
+        let elsewhere =
+            replay.is_some() && self.channel.is_open() && self.model != self.settings.replay_model;
+        self.channel.send(&Message::Started {
+            model: self.model,
+            pid: std::process::id(),
+            min_bound: self.settings.min_bound,
+            max_bound: self.settings.max_bound,
+        });
+        if elsewhere {
+            // Another model of this test is being replayed: this one only has to lead there.
+            self.settings.max_bound = Some(0);
+            self.settings.max_executions = Some(1);
+            self.settings.channel = None;
+            self.channel = Channel::default();
+            return self.search(f);
+        }
+        let report = match replay {
+            Some(schedule) => self.replay(f, &schedule),
+            None => self.search(f),
+        };
+        self.channel.send(&Message::Finished { model: self.model, report: Box::new(report.clone()) });
+        report
+    }
+
+    fn runtime_settings(&self) -> runtime::Settings {
+        runtime::Settings {
+            granularity: self.settings.granularity,
+            spurious: self.settings.spurious,
+            promote: self.settings.on_race == OnRace::Promote,
+            max_steps: self.settings.max_steps,
+            stack_size: self.settings.stack_size,
+            unwind_failed: self.settings.keep_going,
+        }
+    }
+
+    fn program(&self, f: &Closure) -> CoroutineProgram {
+        let mut program = CoroutineProgram::new(f.clone(), self.runtime_settings(), self.tape());
+        program.set_model(self.model);
+        program
+    }
+
+    /// Choices are recorded in a mapped file where there is a directory, so that they survive an abort.
+    fn tape(&self) -> Tape {
+        let capacity = (self.settings.max_steps as usize).saturating_mul(2).clamp(1024, 1 << 28);
+        let mapped = self.file("flight").and_then(|path| map_file(&path, Tape::byte_count(capacity)).ok());
+        mapped.map_or_else(|| Tape::new(capacity), Tape::mapped)
+    }
+
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        Some(self.settings.directory.as_ref()?.join(format!("{name}-{}", self.model)))
+    }
+
+    fn search(&self, f: &Closure) -> Report {
+        let settings = &self.settings;
+        let mut program = self.program(f);
+        let _watchdog =
+            Watchdog::start(program.heartbeat(), settings.watchdog, self.channel.clone(), self.model);
+        let options = Options {
+            limits: Limits { max_executions: settings.max_executions, max_duration: settings.max_duration },
+            stop_at_failure: !settings.keep_going,
+            count_states: true,
+            check_determinism: settings.min_bound == 0 && !settings.keep_going,
+        };
+        let mut listener = |event: Event<'_>| self.tell(event);
+        let mut explorer = Explorer::new(options);
+        if self.channel.is_open() {
+            explorer.listen(&mut listener);
+        }
+        let mut report = match settings.strategy {
+            StrategyKind::DepthFirst => explorer.run(&mut DepthFirst::new(), &mut program),
+            StrategyKind::ContextBounded if settings.reduction == ReductionKind::PartialOrder => {
+                let mut search = PartialOrder::new(settings.max_bound).from_bound(settings.min_bound);
+                explorer.run(&mut search, &mut program)
+            }
+            StrategyKind::ContextBounded => {
+                let carries = settings.directory.is_some();
+                let mut search = ContextBounded::new(settings.max_bound).carrying(carries);
+                if settings.min_bound > 0 {
+                    match self.load_frontier() {
+                        Ok(Some((frontier, states))) => {
+                            search.resume(settings.min_bound, frontier);
+                            explorer.add_states(states);
+                        }
+                        Ok(None) => {}
+                        Err(message) => {
+                            self.channel.send(&Message::Refused { message: message.clone() });
+                            panic!("icb: {message}");
+                        }
+                    }
+                }
+                let report = explorer.run(&mut search, &mut program);
+                if carries && report.stopped.is_none() {
+                    self.save_frontier(&mut search, explorer.states().iter().copied().collect());
+                }
+                report
+            }
+        };
+        if let Some(failure) = &mut report.failure
+            && !self.channel.is_open()
+        {
+            let promoted = program.promoted();
+            drop(program);
+            explain(failure, || {
+                let mut program = CoroutineProgram::new(
+                    f.clone(),
+                    runtime::Settings { unwind_failed: false, ..self.runtime_settings() },
+                    self.tape(),
+                );
+                program.set_promoted(promoted.clone());
+                program
+            });
+        }
+        report
+    }
+
+    fn tell(&self, event: Event<'_>) {
+        let model = self.model;
+        self.channel.send(&match event {
+            Event::Progress { bound, frontier, done } => {
+                Message::Progress { model, bound: bound.clone(), frontier, done }
+            }
+            Event::Bound(bound) => Message::Bound { model, bound: bound.clone(), frontier: None },
+            Event::Failure(failure) => Message::Failure { model, failure: Box::new(failure.clone()) },
+        });
+    }
+
+    /// Identifies what a frontier belongs to.
+    fn frontier_key(&self) -> u64 {
+        let settings = &self.settings;
+        let text = format!(
+            "{:?} {:?} {:?} {} {}",
+            settings.granularity, settings.on_race, settings.reduction, settings.spurious, self.model
+        );
+        text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        })
+    }
+
+    fn frontier_path(&self, bound: u32) -> Option<PathBuf> {
+        Some(self.settings.directory.as_ref()?.join(format!("frontier-{}-{bound}", self.model)))
+    }
+
+    fn load_frontier(&self) -> Result<Option<(Frontier, Vec<u128>)>, String> {
+        let Some(path) = self.frontier_path(self.settings.min_bound) else { return Ok(None) };
+        match std::fs::read(&path) {
+            Ok(bytes) => Frontier::from_file(&bytes, self.frontier_key())
+                .map(Some)
+                .map_err(|error| format!("{}: {error}", path.display())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(format!("cannot read {}: {error}", path.display())),
+        }
+    }
+
+    fn save_frontier(&self, search: &mut ContextBounded, states: Vec<u128>) {
+        let bound = search.bound() + 1;
+        let (Some(frontier), Some(path)) = (search.take_frontier(), self.frontier_path(bound)) else {
+            return;
+        };
+        let bytes = frontier.to_file(self.frontier_key(), &states);
+        let temporary = path.with_extension("new");
+        // Without the file the next bound is searched from bound 0 on: slower, not wrong.
+        let _ = std::fs::write(&temporary, &bytes).and_then(|()| std::fs::rename(&temporary, &path));
+    }
+
+    fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {
+        let mut program = self.program(f);
+        let _watchdog =
+            Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
+        let replayed = loop {
+            let mut chooser = Replay::new(schedule);
+            let mut recorder = Recorder::new();
+            let outcome = program.run(&mut chooser, Some(&mut recorder));
+            if !outcome.promoted {
+                break Replayed::new(outcome.end, &chooser, recorder, schedule);
+            }
+        };
+        let (model, failure) = (self.model, Box::new(replayed.failure.clone()));
+        let mut report = Report::default();
+        if replayed.passed {
+            self.channel.send(&Message::ReplayPassed { model, failure });
+        } else {
+            self.channel.send(&Message::Failure { model, failure });
+            report.failure = Some(replayed.failure);
+        }
+        report
+    }
+}
+
+fn map_file(path: &std::path::Path, size: usize) -> std::io::Result<memmap2::MmapMut> {
+    let file = std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    file.set_len(size as u64)?;
+    // SAFETY: the file is this process's own; others only read it, after or while it is written, and take what they
+    // find for bytes.
+    unsafe { memmap2::MmapMut::map_mut(&file) }
+}
