@@ -84,10 +84,26 @@ enum Newest {
 }
 
 impl ObjectHash {
-    /// Everything so far, as what comes next depends on it.
+    /// The next access is of this mode: it depends on everything before, unless it commutes with the newest ones.
     #[inline]
-    fn past(&self) -> Lanes {
-        if self.mode == Newest::Write { self.base } else { mix(self.base, self.newest) }
+    fn turn(&mut self, mode: Newest) {
+        if self.mode != mode || mode == Newest::Write {
+            if self.mode != Newest::Write {
+                self.base = mix(self.base, self.newest);
+            }
+            self.newest = [0, 0];
+            self.mode = mode;
+        }
+    }
+
+    /// An access of the current mode, by a step with this hash.
+    #[inline]
+    fn note(&mut self, hash: Lanes) {
+        if self.mode == Newest::Write {
+            self.base = hash;
+        } else {
+            self.newest = add(self.newest, hash);
+        }
     }
 }
 
@@ -146,46 +162,34 @@ impl DependenceHash {
     /// A step that touches one object.
     #[inline]
     pub fn step(&mut self, thread: usize, access: Access) {
-        let hash = self.depend(self.threads[thread], access);
-        self.threads[thread] = hash;
-        self.effect(hash, access);
+        let thread = &mut self.threads[thread];
+        let object = &mut self.objects[access.object.index()];
+        let mode = newest(access.mode);
+        if object.mode != mode {
+            object.turn(mode);
+        }
+        let hash = mix(*thread, object.base);
+        *thread = hash;
+        object.note(hash);
     }
 
     /// A step that touches any number of objects; `tag` tells apart outcomes that nothing else does.
     pub fn step_many(&mut self, thread: usize, accesses: &[Access], tag: u64) {
         let mut hash = mix(self.threads[thread], [tag, tag ^ KEYS[1]]);
-        for &access in accesses {
-            hash = self.depend(hash, access);
+        for access in accesses {
+            let object = &mut self.objects[access.object.index()];
+            object.turn(newest(access.mode));
+            hash = mix(hash, object.base);
         }
         self.threads[thread] = hash;
-        for &access in accesses {
-            self.effect(hash, access);
+        for access in accesses {
+            self.objects[access.object.index()].note(hash);
         }
     }
 
     /// The thread ends: a write of its object that belongs to its last step.
     pub fn end(&mut self, thread: usize, object: ObjectId) {
         self.step(thread, Access { object, mode: Mode::Write });
-    }
-
-    #[inline]
-    fn depend(&self, hash: Lanes, access: Access) -> Lanes {
-        let object = &self.objects[access.object.index()];
-        if object.mode == newest(access.mode) { mix(hash, object.base) } else { mix(hash, object.past()) }
-    }
-
-    #[inline]
-    fn effect(&mut self, hash: Lanes, access: Access) {
-        let object = &mut self.objects[access.object.index()];
-        let mode = newest(access.mode);
-        if mode == Newest::Write {
-            *object = ObjectHash { base: hash, newest: [0, 0], mode };
-            return;
-        }
-        if object.mode != mode {
-            *object = ObjectHash { base: object.past(), newest: [0, 0], mode };
-        }
-        object.newest = add(object.newest, mix(hash, [KEYS[3], KEYS[2]]));
     }
 
     /// The fingerprint of the state reached.
