@@ -12,8 +12,11 @@ impl Layers {
         let lines = lib.lines().filter_map(|line| line.strip_prefix("//!")).map(|line| line.trim_end());
         let table =
             lines.skip_while(|line| line.trim() != "```text").skip(1).take_while(|line| line.trim() != "```");
-        let declared: Vec<&str> =
-            lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+        let declared: Vec<&str> = lib
+            .lines()
+            .filter_map(|line| line.strip_suffix(';')?.rsplit_once("mod "))
+            .map(|(_, name)| name)
+            .collect();
         let mut found = Vec::new();
         for line in table {
             let words = line.split([' ', '|']).filter(|word| !word.is_empty());
@@ -125,7 +128,7 @@ mod tests {
     const LIB: &str = "//! Layers:\n//!\n//! ```text\n//! worker            one process\n//! search | runtime\n\
                        //! recording  memory what happened\n//! trace             plain data\n//! ```\n\n\
                        pub mod trace;\n#[cfg(x)]\npub mod worker;\npub mod search;\npub mod runtime;\n\
-                       pub mod recording;\npub mod memory;\n";
+                       pub mod recording;\nmod memory;\n";
 
     fn violations(module: &str, source: &str) -> Vec<String> {
         Layers::parse(LIB).unwrap().violations(module, source)
