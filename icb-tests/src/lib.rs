@@ -6,3 +6,5 @@
 pub mod abstract_program;
 
 pub mod programs;
+
+pub mod random_real;

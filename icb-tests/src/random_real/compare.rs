@@ -1,0 +1,150 @@
+//! Whether a reduced search finds what the plain one finds, and the smallest program that shows that it does not.
+
+use super::language::Program;
+use super::search::{Found, Level, Manner, Outcome, search};
+use icb_core::program::Granularity;
+use icb_core::reduction::PartialOrder;
+use icb_core::search::{ContextBounded, DepthFirst};
+
+/// A reduced search: of the bounds up to the given one, or without a bound.
+pub type Reduced<'a> = &'a dyn Fn(Option<u32>) -> PartialOrder;
+
+/// Both granularities, with spurious wake-ups and without.
+pub const MANNERS: [Manner; 4] = [
+    Manner { granularity: Granularity::SyncOnly, spurious: false },
+    Manner { granularity: Granularity::SyncOnly, spurious: true },
+    Manner { granularity: Granularity::EveryAccess, spurious: true },
+    Manner { granularity: Granularity::EveryAccess, spurious: false },
+];
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Searches compared.
+    pub cases: u64,
+    /// Searches left out because they were too large.
+    pub skipped: u64,
+    /// Executions of the plain searches.
+    pub plain: u64,
+    /// Executions of the reduced ones.
+    pub reduced: u64,
+    /// Cases in which some execution failed.
+    pub failing: u64,
+    /// Cases in which some execution was cut short by a failure.
+    pub cut: u64,
+    /// Cases in which some execution was cut short, and where that is so not everything else was found.
+    pub cut_short: u64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.cases += other.cases;
+        self.skipped += other.skipped;
+        self.plain += other.plain;
+        self.reduced += other.reduced;
+        self.failing += other.failing;
+        self.cut += other.cut;
+        self.cut_short += other.cut_short;
+    }
+}
+
+/// A difference.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// How executions were run.
+    pub manner: Manner,
+    /// At which bound; `None`: without one.
+    pub bound: Option<u32>,
+    /// In words.
+    pub what: String,
+}
+
+/// Compares the searches of the program up to a bound, and without one if that is asked for.
+///
+/// # Errors
+/// With the first difference.
+pub fn compare(
+    program: &Program,
+    manner: Manner,
+    bounds: Option<u32>,
+    max_executions: u64,
+    reduced: Reduced<'_>,
+) -> Result<Tally, Difference> {
+    let mut tally = Tally { cases: 1, ..Tally::default() };
+    let plain = match bounds {
+        Some(max) => search(program, manner, &mut ContextBounded::new(Some(max)), max_executions),
+        None => search(program, manner, &mut DepthFirst::new(), max_executions),
+    };
+    if plain.levels.is_empty() {
+        return Ok(Tally { skipped: 1, ..Tally::default() });
+    }
+    for (bound, expected) in plain.levels.iter().enumerate() {
+        let bound = bounds.map(|_| bound as u32);
+        let found = search(program, manner, &mut reduced(bound), 20 * max_executions);
+        let what = match last(&found) {
+            Some(found) => {
+                tally.reduced += found.execution_count;
+                judge(expected, found, &mut tally)
+            }
+            None => Some("the reduced search does not end".to_owned()),
+        };
+        if let Some(what) = what {
+            return Err(Difference { manner, bound, what });
+        }
+    }
+    let expected = last(&plain).map_or((0, false, false), |l| (l.execution_count, l.fails(), l.is_cut()));
+    tally.plain = expected.0;
+    tally.failing = u64::from(expected.1);
+    tally.cut = u64::from(expected.2);
+    tally.cut_short = tally.cut_short.min(1);
+    Ok(tally)
+}
+
+fn last(found: &Found) -> Option<&Level> {
+    found.levels.last().filter(|_| !found.stopped)
+}
+
+/// What is wrong with what the reduced search found.
+fn judge(expected: &Level, found: &Level, tally: &mut Tally) -> Option<String> {
+    let missing: Vec<&Outcome> = expected.outcomes.difference(&found.outcomes).collect();
+    let invented: Vec<&Outcome> = found.outcomes.difference(&expected.outcomes).collect();
+    if let Some(outcome) = invented.first() {
+        return Some(format!("invented {}: {outcome:?}", invented.len()));
+    }
+    if expected.is_cut() {
+        // An execution that is cut short ends in a state that depends on how far the others had come.
+        if !found.fails() {
+            return Some(format!("no failure; expected {:?}", expected.cuts()));
+        }
+        if expected.cuts() != found.cuts() {
+            return Some(format!("cut short by {:?} instead of {:?}", found.cuts(), expected.cuts()));
+        }
+        tally.cut_short += u64::from(!missing.is_empty());
+        return None;
+    }
+    if let Some(outcome) = missing.first() {
+        return Some(format!("lost {} of {}: {outcome:?}", missing.len(), expected.outcomes.len()));
+    }
+    if expected.states != found.states {
+        let lost = expected.states.difference(&found.states).count();
+        return Some(format!("lost {lost} of {} states", expected.states.len()));
+    }
+    None
+}
+
+/// The smallest program that can be had from this one by taking out instructions and that still differs.
+pub fn shrink(program: &Program, differs: &dyn Fn(&Program) -> bool) -> Program {
+    let mut smallest = program.clone();
+    'again: loop {
+        for thread in (0..smallest.threads.len()).rev() {
+            for instruction in (0..smallest.threads[thread].code.len()).rev() {
+                let smaller = smallest.without(thread, instruction);
+                if differs(&smaller) {
+                    smallest = smaller;
+                    continue 'again;
+                }
+            }
+        }
+        return smallest;
+    }
+}

@@ -1,0 +1,261 @@
+//! Random real programs, each a function of its seed.
+
+use super::language::{Instruction, OBJECT_COUNT, Order, Program, Thread};
+use Instruction::*;
+
+/// The kinds of operations; a program is made of few of them, so that its threads meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Family {
+    Atomic,
+    Mutex,
+    RwLock,
+    Condvar,
+    Channel,
+    Once,
+    Barrier,
+    Park,
+    Pause,
+    Thread,
+    Arc,
+    Cell,
+    Panic,
+}
+
+const FAMILIES: [Family; 13] = [
+    Family::Atomic,
+    Family::Mutex,
+    Family::RwLock,
+    Family::Condvar,
+    Family::Channel,
+    Family::Once,
+    Family::Barrier,
+    Family::Park,
+    Family::Pause,
+    Family::Thread,
+    Family::Arc,
+    Family::Cell,
+    Family::Panic,
+];
+
+/// The program with the given seed.
+#[must_use]
+pub fn program(seed: u64) -> Program {
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66_D1CE_4E5B);
+    random.next();
+    let thread_count = 2 + random.weighted(&[4, 5, 1]);
+    let family_count = 1 + random.below(3);
+    let mut families: Vec<Family> = (0..family_count).map(|_| random.pick(&FAMILIES)).collect();
+    if random.chance(1, 2) {
+        families.push(Family::Atomic);
+    }
+    let longest = [6, 4, 3][thread_count - 2];
+    let mut threads = vec![Thread::default(); thread_count];
+    for thread in &mut threads {
+        thread.keeps = random.chance(1, 4);
+        let goal = 1 + random.below(longest);
+        while thread.code.len() < goal {
+            let family = random.pick(&families);
+            random.instructions(family, &mut thread.code);
+        }
+    }
+    for child in 1..thread_count {
+        random.family(&mut threads, child);
+    }
+    let channels =
+        (0..OBJECT_COUNT).map(|_| (random.pick(&[None, Some(0), Some(1), Some(2)]), random.below(thread_count)));
+    let channels = channels.collect();
+    let barriers = (0..OBJECT_COUNT).map(|_| 1 + random.below(thread_count)).collect();
+    Program { seed, threads, channels, barriers, counted_drop: random.chance(1, 3) }
+}
+
+/// A small generator (SplitMix64).
+#[derive(Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 11) as usize % n
+    }
+
+    fn chance(&mut self, m: usize, n: usize) -> bool {
+        self.below(n) < m
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    fn weighted(&mut self, weights: &[usize]) -> usize {
+        let mut rest = self.below(weights.iter().sum());
+        weights.iter().position(|&weight| {
+            let here = rest < weight;
+            rest = rest.wrapping_sub(weight);
+            here
+        })
+        .unwrap_or(0)
+    }
+
+    fn object(&mut self) -> usize {
+        usize::from(self.chance(1, 3))
+    }
+
+    fn order(&mut self) -> Order {
+        self.pick(&[Order::Relaxed, Order::Synchronizing, Order::Sequential])
+    }
+
+    /// Where the thread is spawned, and what its parent has to do with it later.
+    fn family(&mut self, threads: &mut [Thread], child: usize) {
+        let parent = if self.chance(1, 4) { self.below(child) } else { 0 };
+        let code = &mut threads[parent].code;
+        // A thread that fails before it has spawned its children would leave them out.
+        let safe = code.iter().position(|&i| may_panic(i)).unwrap_or(code.len());
+        let position = if self.chance(2, 3) { spawns(code) } else { self.below(safe + 1).max(spawns(code)) };
+        code.insert(position.min(safe.max(spawns(code))), Spawn(child));
+        match self.below(6) {
+            0..3 => code.push(Join(child)),
+            3 => {
+                let position = position + 1 + self.below(code.len() - position);
+                code.insert(position, Join(child));
+            }
+            4 => {
+                let position = position + 1 + self.below(code.len() - position);
+                code.insert(position, Detach(child));
+            }
+            _ => {}
+        }
+    }
+
+    fn instructions(&mut self, family: Family, code: &mut Vec<Instruction>) {
+        let object = self.object();
+        let variable = self.object();
+        let value = 1 + self.below(2) as u64;
+        let order = self.order();
+        match family {
+            Family::Atomic => code.push(match self.below(12) {
+                0..3 => Load(object, order),
+                3..6 => Store(object, value, order),
+                6..8 => Add(object, order),
+                8 => Swap(object, value, order),
+                9 => Fence(order),
+                n => {
+                    let expected = self.below(2) as u64;
+                    Exchange { variable: object, expected, new: value, weak: n == 11 }
+                }
+            }),
+            Family::Mutex => match self.below(6) {
+                0 => code.push(TryLock(object)),
+                1 => code.push(Lock(object)),
+                2 => code.push(Unlock(object)),
+                3 => code.push(IsPoisoned(object)),
+                _ => self.around(Lock(object), Unlock(object), code),
+            },
+            Family::RwLock => match self.below(9) {
+                0 => code.push(TryRead(object)),
+                1 => code.push(TryWrite(object)),
+                2 => code.push(Read(object)),
+                3 => code.push(Write(object)),
+                4 => code.push(ReadUnlock(object)),
+                5 => code.push(WriteUnlock(object)),
+                6 => code.extend([Write(object), Downgrade(object)]),
+                7 => self.around(Read(object), ReadUnlock(object), code),
+                _ => self.around(Write(object), WriteUnlock(object), code),
+            },
+            Family::Condvar => match self.below(7) {
+                0..2 => code.extend([Lock(object), Wait(object), Unlock(object)]),
+                2 => code.extend([Lock(object), WaitTimeout(object), Unlock(object)]),
+                3 => code.extend([Lock(object), NotifyOne(object), Unlock(object)]),
+                4 => code.push(NotifyAll(object)),
+                _ => code.push(NotifyOne(object)),
+            },
+            Family::Channel => code.push(match self.below(12) {
+                0..3 => Send(object),
+                3 => TrySend(object),
+                4..6 => Receive(object),
+                6 => TryReceive(object),
+                7 => ReceiveTimeout(object),
+                8..10 => DropSender(object),
+                10 => DropReceiver(object),
+                _ => TrySend(object),
+            }),
+            Family::Once => code.push(match self.below(7) {
+                0..2 => CallOnce { once: object, variable, panics: self.chance(1, 5) },
+                2 => OnceIsCompleted(object),
+                3 => OnceGet(object),
+                4 => OnceSet(object),
+                _ => OnceGetOrInit { once: object, variable },
+            }),
+            Family::Barrier => code.push(Arrive(object)),
+            Family::Park => code.push(match self.below(5) {
+                0..2 => Park,
+                2 => ParkTimeout,
+                _ => Unpark(self.below(4)),
+            }),
+            Family::Pause => code.push(match self.below(8) {
+                0..3 => Yield,
+                3 => Sleep,
+                4..6 => SpinWhileZero { variable, turns: 1 + self.below(3), yields: self.chance(1, 2) },
+                6 => Store(variable, value, order),
+                _ if self.chance(1, 3) => AwaitNonZero { variable, yields: self.chance(1, 2) },
+                _ => Load(variable, order),
+            }),
+            Family::Thread => code.push(match self.below(4) {
+                0 => Load(variable, order),
+                1 => Add(variable, order),
+                _ => IsFinished(1 + self.below(3)),
+            }),
+            Family::Arc => code.push(self.pick(&[
+                ArcClone,
+                ArcDrop,
+                ArcDrop,
+                ArcCount,
+                ArcGetMut,
+                ArcTryUnwrap,
+                ArcDowngrade,
+                WeakUpgrade,
+                WeakDrop,
+            ])),
+            Family::Cell => code.push(match self.below(7) {
+                0..2 => CellRead(object),
+                2..4 => CellWrite(object),
+                4 => Choose(2 + self.below(2)),
+                5 => Load(variable, order),
+                _ => Store(variable, value, order),
+            }),
+            Family::Panic => code.push(match self.below(8) {
+                0..3 => Defer(variable),
+                3 => Panic,
+                4 => Assert(variable),
+                5 => Lock(object),
+                6 => Load(variable, order),
+                _ => Store(variable, value, order),
+            }),
+        }
+    }
+
+    /// Something simple between two others.
+    fn around(&mut self, before: Instruction, after: Instruction, code: &mut Vec<Instruction>) {
+        code.push(before);
+        if self.chance(1, 2) {
+            let family = self.pick(&[Family::Atomic, Family::Cell]);
+            self.instructions(family, code);
+        }
+        code.push(after);
+    }
+}
+
+/// Length of the row of spawns with which the code begins.
+fn spawns(code: &[Instruction]) -> usize {
+    code.iter().take_while(|i| matches!(i, Spawn(_))).count()
+}
+
+fn may_panic(instruction: Instruction) -> bool {
+    matches!(instruction, Panic | Assert(_) | CallOnce { .. } | OnceGetOrInit { .. })
+}

@@ -1,0 +1,168 @@
+//! What random real programs are made of.
+
+use std::fmt;
+
+/// One operation of a thread, on objects given by their number. What cannot be done where it stands (an unlock of a
+/// lock that is not held, a join of a thread that is not a child) does nothing, so that every program that is left
+/// after instructions have been taken out is a program too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the operations of std, by their names")]
+pub enum Instruction {
+    Load(usize, Order),
+    Store(usize, u64, Order),
+    Add(usize, Order),
+    Swap(usize, u64, Order),
+    Exchange { variable: usize, expected: u64, new: u64, weak: bool },
+    Fence(Order),
+    Lock(usize),
+    TryLock(usize),
+    Unlock(usize),
+    IsPoisoned(usize),
+    Read(usize),
+    TryRead(usize),
+    Write(usize),
+    TryWrite(usize),
+    ReadUnlock(usize),
+    WriteUnlock(usize),
+    Downgrade(usize),
+    Wait(usize),
+    WaitTimeout(usize),
+    NotifyOne(usize),
+    NotifyAll(usize),
+    Send(usize),
+    TrySend(usize),
+    Receive(usize),
+    TryReceive(usize),
+    ReceiveTimeout(usize),
+    DropSender(usize),
+    DropReceiver(usize),
+    /// `call_once`, whose initialiser adds to a variable and, if `panics`, panics then.
+    CallOnce { once: usize, variable: usize, panics: bool },
+    OnceIsCompleted(usize),
+    OnceGet(usize),
+    OnceSet(usize),
+    OnceGetOrInit { once: usize, variable: usize },
+    Arrive(usize),
+    Park,
+    ParkTimeout,
+    /// Of a child or of the parent.
+    Unpark(usize),
+    Yield,
+    Sleep,
+    /// Reads a variable until it is not 0, a bounded number of times, with a hint in between.
+    SpinWhileZero { variable: usize, turns: usize, yields: bool },
+    /// Reads a variable until it is not 0.
+    AwaitNonZero { variable: usize, yields: bool },
+    IsFinished(usize),
+    Join(usize),
+    Detach(usize),
+    Spawn(usize),
+    ArcClone,
+    ArcDrop,
+    ArcCount,
+    ArcGetMut,
+    ArcTryUnwrap,
+    ArcDowngrade,
+    WeakUpgrade,
+    WeakDrop,
+    Choose(usize),
+    CellRead(usize),
+    CellWrite(usize),
+    /// From here on the end of the thread, or the unwinding of its stack, adds to a variable.
+    Defer(usize),
+    /// Reads a variable and panics if it is 0.
+    Assert(usize),
+    Panic,
+    /// Whether time has passed since the thread began.
+    Clock,
+}
+
+/// Memory orders, as far as all operations have them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Relaxed.
+    Relaxed,
+    /// Acquire for reads, release for writes, both for both.
+    Synchronizing,
+    /// Sequentially consistent.
+    Sequential,
+}
+
+/// One thread.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Thread {
+    /// What it does.
+    pub code: Vec<Instruction>,
+    /// Whether locks and channel ends that it still has when its code is over are kept for ever.
+    pub keeps: bool,
+}
+
+/// A program. Thread 0 is the main thread.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Program {
+    /// The seed that it is a function of.
+    pub seed: u64,
+    /// Its threads.
+    pub threads: Vec<Thread>,
+    /// Capacity of each channel and the thread that receives.
+    pub channels: Vec<(Option<usize>, usize)>,
+    /// How many threads each barrier waits for.
+    pub barriers: Vec<usize>,
+    /// The last `Arc` adds to variable 0 when it goes.
+    pub counted_drop: bool,
+}
+
+/// How many objects of each other kind every program has.
+pub const OBJECT_COUNT: usize = 2;
+
+impl Program {
+    /// Number of instructions.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.threads.iter().map(|thread| thread.code.len()).sum()
+    }
+
+    /// Whether there is no instruction.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether some thread has an instruction like this.
+    pub fn has(&self, wanted: impl Fn(Instruction) -> bool) -> bool {
+        self.threads.iter().flat_map(|thread| &thread.code).any(|&instruction| wanted(instruction))
+    }
+
+    /// The thread whose code spawns this one.
+    #[must_use]
+    pub fn parent(&self, child: usize) -> Option<usize> {
+        self.threads.iter().position(|thread| thread.code.contains(&Instruction::Spawn(child)))
+    }
+
+    /// Whether the thread is the main one or is spawned by one that is.
+    #[must_use]
+    pub fn is_spawned(&self, thread: usize) -> bool {
+        thread == 0 || self.parent(thread).is_some_and(|parent| parent != thread && self.is_spawned(parent))
+    }
+
+    /// The program without one instruction.
+    #[must_use]
+    pub fn without(&self, thread: usize, instruction: usize) -> Program {
+        let mut program = self.clone();
+        program.threads[thread].code.remove(instruction);
+        program
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "random real program, seed {}", self.seed)?;
+        write!(f, ", channels {:?}, barriers {:?}", self.channels, self.barriers)?;
+        writeln!(f, "{}", if self.counted_drop { ", counted drop" } else { "" })?;
+        for (index, thread) in self.threads.iter().enumerate() {
+            let keeps = if thread.keeps { " (keeps)" } else { "" };
+            writeln!(f, "  T{index}{keeps}: {:?}", thread.code)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,649 @@
+//! Runs random programs: every thread walks through its code and performs each instruction on objects of `icb_std`.
+//!
+//! What the walkers share among themselves, and what they note, is kept in `std`'s own types, which add no steps. It is
+//! touched right after an operation, before the thread's next scheduling point, and what a walker does never depends
+//! on what others noted.
+
+use super::language::{Instruction, OBJECT_COUNT, Order, Program};
+use icb_std::cell::UnsafeCell;
+use icb_std::hint;
+use icb_std::sync::atomic::{AtomicU64, Ordering, fence};
+use icb_std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError};
+use icb_std::sync::{
+    Arc, Barrier, Condvar, LockResult, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard,
+    RwLockWriteGuard, TryLockError, TryLockResult, Weak,
+};
+use icb_std::thread::{self, JoinHandle, Thread};
+use icb_std::time::Instant;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// What an execution came to, noted while it ran.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Record {
+    /// What each thread saw, in its order.
+    pub seen: Vec<Vec<u64>>,
+    /// What the variables hold.
+    pub variables: Vec<u64>,
+}
+
+/// Everything that the threads of one execution share. It is kept until the execution is over, so that no thread has
+/// to drop it.
+pub struct Shared {
+    program: std::sync::Arc<Program>,
+    variables: Vec<AtomicU64>,
+    cells: Vec<Cell>,
+    mutexes: Vec<Mutex<u64>>,
+    rwlocks: Vec<RwLock<u64>>,
+    condvars: Vec<Condvar>,
+    onces: Vec<Once>,
+    locks: Vec<OnceLock<u64>>,
+    barriers: Vec<Barrier>,
+    hands: std::sync::Mutex<Vec<Option<Hand>>>,
+    record: std::sync::Mutex<Record>,
+}
+
+/// A data cell that threads access without any ordering of their own.
+struct Cell(UnsafeCell<u64>);
+
+// SAFETY: threads access the cell only through `with` and `with_mut`, one at a time: the tester runs one thread
+// at a time and switches at scheduling points only. That two accesses may be unordered is what is being tested.
+unsafe impl Sync for Cell {}
+
+impl Shared {
+    fn new(program: &std::sync::Arc<Program>) -> Self {
+        fn make<T>(f: impl Fn() -> T) -> Vec<T> {
+            (0..OBJECT_COUNT).map(|_| f()).collect()
+        }
+        let threads = program.threads.len();
+        Shared {
+            variables: make(|| AtomicU64::new(0)),
+            cells: make(|| Cell(UnsafeCell::new(0))),
+            mutexes: make(|| Mutex::new(0)),
+            rwlocks: make(|| RwLock::new(0)),
+            condvars: make(Condvar::new),
+            onces: make(Once::new),
+            locks: make(OnceLock::new),
+            barriers: program.barriers.iter().map(|&count| Barrier::new(count)).collect(),
+            hands: std::sync::Mutex::new((0..threads).map(|_| None).collect()),
+            record: std::sync::Mutex::new(Record {
+                seen: vec![Vec::new(); threads],
+                variables: vec![0; OBJECT_COUNT],
+            }),
+            program: std::sync::Arc::clone(program),
+        }
+    }
+
+    fn record(&self) -> std::sync::MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What has been noted.
+    pub fn take_record(&self) -> Record {
+        std::mem::take(&mut *self.record())
+    }
+
+    /// An access of a variable whose new value is noted.
+    fn change(&self, variable: usize, f: impl FnOnce(&AtomicU64) -> (u64, Option<u64>)) -> u64 {
+        let (read, written) = f(&self.variables[variable]);
+        if let Some(written) = written {
+            self.record().variables[variable] = written;
+        }
+        read
+    }
+
+    fn add(&self, variable: usize, amount: u64, order: Ordering) -> u64 {
+        self.change(variable, |v| {
+            let old = v.fetch_add(amount, order);
+            (old, Some(old.wrapping_add(amount)))
+        })
+    }
+
+    fn hand(&self, thread: usize) -> Hand {
+        let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
+        hands[thread].take().unwrap_or_default()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // What threads that were never spawned would have taken: its end would be an operation.
+        let hands = self.hands.get_mut().unwrap_or_else(PoisonError::into_inner);
+        std::mem::forget(std::mem::take(hands));
+    }
+}
+
+/// What a thread is given.
+#[derive(Default)]
+struct Hand {
+    senders: Vec<Option<AnySender>>,
+    receivers: Vec<Option<Receiver<u64>>>,
+    arcs: Vec<Arc<Payload>>,
+    parent: Option<Thread>,
+}
+
+enum AnySender {
+    Unbounded(Sender<u64>),
+    Bounded(SyncSender<u64>),
+}
+
+impl Clone for AnySender {
+    fn clone(&self) -> Self {
+        match self {
+            AnySender::Unbounded(sender) => AnySender::Unbounded(sender.clone()),
+            AnySender::Bounded(sender) => AnySender::Bounded(sender.clone()),
+        }
+    }
+}
+
+/// What an `Arc` holds.
+struct Payload {
+    value: u64,
+    counts: Option<std::sync::Arc<Shared>>,
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.counts {
+            shared.add(0, 10, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Adds to a variable when it goes.
+struct Deferred<'s> {
+    shared: &'s Shared,
+    variable: usize,
+}
+
+impl Drop for Deferred<'_> {
+    fn drop(&mut self) {
+        self.shared.add(self.variable, 100, Ordering::SeqCst);
+    }
+}
+
+/// Runs the program once. `keep` is given what the threads share before they begin.
+pub fn run(program: &std::sync::Arc<Program>, keep: impl FnOnce(std::sync::Arc<Shared>)) {
+    let shared = std::sync::Arc::new(Shared::new(program));
+    keep(std::sync::Arc::clone(&shared));
+    let mine = deal(&shared);
+    walk(&shared, 0, mine);
+}
+
+/// The main thread makes the ends of channels and the `Arc`s for everybody.
+fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
+    use Instruction::*;
+    let program = &*shared.program;
+    let count = program.threads.len();
+    let mut hands: Vec<Hand> = (0..count).map(|_| Hand::default()).collect();
+    for (channel, &(capacity, receiving)) in program.channels.iter().enumerate() {
+        let uses = |instruction: &Instruction| {
+            matches!(*instruction, Send(c) | TrySend(c) | DropSender(c) if c == channel)
+        };
+        let used = program.has(|instruction| {
+            uses(&instruction)
+                || matches!(instruction, Receive(c) | TryReceive(c) | ReceiveTimeout(c) | DropReceiver(c) if c == channel)
+        });
+        let mut ends = used.then(|| match capacity {
+            None => {
+                let (sender, receiver) = mpsc::channel();
+                (AnySender::Unbounded(sender), receiver)
+            }
+            Some(capacity) => {
+                let (sender, receiver) = mpsc::sync_channel(capacity);
+                (AnySender::Bounded(sender), receiver)
+            }
+        });
+        let sending = |thread: &usize| {
+            program.is_spawned(*thread) && program.threads[*thread].code.iter().any(uses)
+        };
+        let mut senders: Vec<usize> = (0..count).filter(sending).collect();
+        let last = senders.pop();
+        for (thread, hand) in hands.iter_mut().enumerate() {
+            let cloned = senders.contains(&thread);
+            hand.senders.push(ends.as_ref().filter(|_| cloned).map(|(sender, _)| sender.clone()));
+            hand.receivers.push(None);
+        }
+        if let Some((sender, receiver)) = ends.take() {
+            match last {
+                Some(last) => hands[last].senders[channel] = Some(sender),
+                None => drop(sender),
+            }
+            if program.is_spawned(receiving) {
+                hands[receiving].receivers[channel] = Some(receiver);
+            }
+        }
+    }
+    let uses_arc = |instruction: &Instruction| {
+        matches!(
+            instruction,
+            ArcClone | ArcDrop | ArcCount | ArcGetMut | ArcTryUnwrap | ArcDowngrade | WeakUpgrade | WeakDrop
+        )
+    };
+    let owners: Vec<usize> = (0..count)
+        .filter(|&thread| program.is_spawned(thread) && program.threads[thread].code.iter().any(uses_arc))
+        .collect();
+    if let Some((&last, others)) = owners.split_last() {
+        let counts = program.counted_drop.then(|| std::sync::Arc::clone(shared));
+        let arc = Arc::new(Payload { value: 0, counts });
+        for &owner in others {
+            hands[owner].arcs.push(Arc::clone(&arc));
+        }
+        hands[last].arcs.push(arc);
+    }
+    let mine = std::mem::take(&mut hands[0]);
+    let mut all = shared.hands.lock().unwrap_or_else(PoisonError::into_inner);
+    *all = hands.into_iter().map(Some).collect();
+    mine
+}
+
+fn walk(shared: &std::sync::Arc<Shared>, thread: usize, hand: Hand) {
+    let none = || (0..OBJECT_COUNT).map(|_| None).collect();
+    let threads = shared.program.threads.len();
+    let mut walker = Walker {
+        shared,
+        thread,
+        guards: none(),
+        readers: (0..OBJECT_COUNT).map(|_| None).collect(),
+        writers: (0..OBJECT_COUNT).map(|_| None).collect(),
+        deferred: Vec::new(),
+        hand,
+        weak: Vec::new(),
+        children: (0..threads).map(|_| None).collect(),
+        began: None,
+    };
+    for &instruction in &shared.program.threads[thread].code {
+        walker.perform(instruction);
+    }
+    walker.end();
+}
+
+struct Walker<'s> {
+    shared: &'s std::sync::Arc<Shared>,
+    thread: usize,
+    guards: Vec<Option<MutexGuard<'s, u64>>>,
+    readers: Vec<Option<RwLockReadGuard<'s, u64>>>,
+    writers: Vec<Option<RwLockWriteGuard<'s, u64>>>,
+    deferred: Vec<Deferred<'s>>,
+    hand: Hand,
+    weak: Vec<Weak<Payload>>,
+    children: Vec<Option<JoinHandle<()>>>,
+    began: Option<Instant>,
+}
+
+const NOTHING: u64 = 900;
+const TIMEOUT: Duration = Duration::from_millis(10);
+
+fn load(order: Order) -> Ordering {
+    match order {
+        Order::Relaxed => Ordering::Relaxed,
+        Order::Synchronizing => Ordering::Acquire,
+        Order::Sequential => Ordering::SeqCst,
+    }
+}
+
+fn store(order: Order) -> Ordering {
+    match order {
+        Order::Relaxed => Ordering::Relaxed,
+        Order::Synchronizing => Ordering::Release,
+        Order::Sequential => Ordering::SeqCst,
+    }
+}
+
+fn both(order: Order) -> Ordering {
+    match order {
+        Order::Relaxed => Ordering::Relaxed,
+        Order::Synchronizing => Ordering::AcqRel,
+        Order::Sequential => Ordering::SeqCst,
+    }
+}
+
+/// The guard, and whether the lock is poisoned.
+fn locked<G>(result: LockResult<G>) -> (Option<G>, u64) {
+    match result {
+        Ok(guard) => (Some(guard), 0),
+        Err(poisoned) => (Some(poisoned.into_inner()), 50),
+    }
+}
+
+fn tried<G>(result: TryLockResult<G>) -> (Option<G>, u64) {
+    match result {
+        Ok(guard) => (Some(guard), 0),
+        Err(TryLockError::Poisoned(poisoned)) => (Some(poisoned.into_inner()), 50),
+        Err(TryLockError::WouldBlock) => (None, NOTHING),
+    }
+}
+
+impl<'s> Walker<'s> {
+    fn see(&self, value: u64) {
+        self.shared.record().seen[self.thread].push(value);
+    }
+
+    fn perform(&mut self, instruction: Instruction) {
+        use Instruction::*;
+        match instruction {
+            Load(..) | Store(..) | Add(..) | Swap(..) | Exchange { .. } | Fence(_) | Assert(_) => {
+                self.use_variable(instruction);
+            }
+            Lock(_) | TryLock(_) | Unlock(_) | IsPoisoned(_) | Wait(_) | WaitTimeout(_) | NotifyOne(_)
+            | NotifyAll(_) => self.use_mutex(instruction),
+            Read(_) | TryRead(_) | Write(_) | TryWrite(_) | ReadUnlock(_) | WriteUnlock(_) | Downgrade(_) => {
+                self.use_rwlock(instruction);
+            }
+            Send(_) | TrySend(_) | Receive(_) | TryReceive(_) | ReceiveTimeout(_) | DropSender(_)
+            | DropReceiver(_) => self.use_channel(instruction),
+            CallOnce { .. } | OnceIsCompleted(_) | OnceGet(_) | OnceSet(_) | OnceGetOrInit { .. } => {
+                self.use_once(instruction);
+            }
+            ArcClone | ArcDrop | ArcCount | ArcGetMut | ArcTryUnwrap | ArcDowngrade | WeakUpgrade
+            | WeakDrop => self.use_arc(instruction),
+            Park | ParkTimeout | Unpark(_) | IsFinished(_) | Join(_) | Detach(_) | Spawn(_) => {
+                self.use_thread(instruction);
+            }
+            Yield | Sleep | SpinWhileZero { .. } | AwaitNonZero { .. } => self.pause(instruction),
+            Arrive(barrier) => self.see(u64::from(self.shared.barriers[barrier].wait().is_leader())),
+            Choose(n) => self.see(icb_std::model::choose(n) as u64),
+            // SAFETY: the pointer is valid during the call, and nobody else runs meanwhile; see `Cell`.
+            CellRead(cell) => self.see(self.shared.cells[cell].0.with(|value| unsafe { *value })),
+            CellWrite(cell) => {
+                // SAFETY: as above.
+                self.shared.cells[cell].0.with_mut(|value| unsafe { *value += 1 });
+            }
+            Defer(variable) => self.deferred.push(Deferred { shared: self.shared, variable }),
+            Panic => panic!("as the program says"),
+            Clock => {
+                let began = *self.began.get_or_insert_with(Instant::now);
+                self.see(u64::from(began.elapsed() > Duration::ZERO));
+            }
+        }
+    }
+
+    fn use_variable(&self, instruction: Instruction) {
+        use Instruction::*;
+        let shared = self.shared;
+        match instruction {
+            Load(v, order) => self.see(shared.variables[v].load(load(order))),
+            Store(v, value, order) => {
+                shared.change(v, |v| {
+                    v.store(value, store(order));
+                    (0, Some(value))
+                });
+            }
+            Add(v, order) => self.see(shared.add(v, 1, both(order))),
+            Swap(v, value, order) => {
+                self.see(shared.change(v, |v| (v.swap(value, both(order)), Some(value))));
+            }
+            Exchange { variable, expected, new, weak } => {
+                let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+                let mut changed = 0;
+                let read = shared.change(variable, |v| {
+                    let result = if weak {
+                        v.compare_exchange_weak(expected, new, success, failure)
+                    } else {
+                        v.compare_exchange(expected, new, success, failure)
+                    };
+                    match result {
+                        Ok(read) => {
+                            changed = 20;
+                            (read, Some(new))
+                        }
+                        Err(read) => (read, None),
+                    }
+                });
+                self.see(read + changed);
+            }
+            Fence(Order::Relaxed) => fence(Ordering::Acquire),
+            Fence(Order::Synchronizing) => fence(Ordering::Release),
+            Fence(Order::Sequential) => fence(Ordering::SeqCst),
+            Assert(v) => assert_ne!(shared.variables[v].load(Ordering::Relaxed), 0, "as the program says"),
+            _ => unreachable!("{instruction:?} is not about variables"),
+        }
+    }
+
+    fn use_mutex(&mut self, instruction: Instruction) {
+        use Instruction::*;
+        let shared: &'s Shared = self.shared;
+        match instruction {
+            Lock(m) | TryLock(m) => {
+                if self.guards[m].is_some() {
+                    return;
+                }
+                let (mut guard, how) = match instruction {
+                    Lock(_) => locked(shared.mutexes[m].lock()),
+                    _ => tried(shared.mutexes[m].try_lock()),
+                };
+                let value = guard.as_mut().map_or(0, |guard| {
+                    **guard += 1;
+                    **guard
+                });
+                self.see(how + value);
+                self.guards[m] = guard;
+            }
+            Unlock(m) => drop(self.guards[m].take()),
+            IsPoisoned(m) => self.see(u64::from(shared.mutexes[m].is_poisoned())),
+            Wait(m) | WaitTimeout(m) => {
+                let Some(guard) = self.guards[m].take() else { return };
+                let (guard, how) = if let Wait(_) = instruction {
+                    locked(shared.condvars[m].wait(guard))
+                } else {
+                    let waited = shared.condvars[m].wait_timeout(guard, TIMEOUT);
+                    let (pair, how) = locked(waited);
+                    let (guard, timeout) = pair.expect("both have it");
+                    (Some(guard), how + if timeout.timed_out() { NOTHING } else { 0 })
+                };
+                self.see(how + guard.as_ref().map_or(0, |guard| **guard));
+                self.guards[m] = guard;
+            }
+            NotifyOne(m) => shared.condvars[m].notify_one(),
+            NotifyAll(m) => shared.condvars[m].notify_all(),
+            _ => unreachable!("{instruction:?} is not about mutexes"),
+        }
+    }
+
+    fn use_rwlock(&mut self, instruction: Instruction) {
+        use Instruction::*;
+        let shared: &'s Shared = self.shared;
+        match instruction {
+            Read(l) | TryRead(l) | Write(l) | TryWrite(l)
+                if self.readers[l].is_some() || self.writers[l].is_some() => {}
+            Read(l) | TryRead(l) => {
+                let (guard, how) = match instruction {
+                    Read(_) => locked(shared.rwlocks[l].read()),
+                    _ => tried(shared.rwlocks[l].try_read()),
+                };
+                self.see(how + guard.as_ref().map_or(0, |guard| **guard));
+                self.readers[l] = guard;
+            }
+            Write(l) | TryWrite(l) => {
+                let (mut guard, how) = match instruction {
+                    Write(_) => locked(shared.rwlocks[l].write()),
+                    _ => tried(shared.rwlocks[l].try_write()),
+                };
+                let value = guard.as_mut().map_or(0, |guard| {
+                    **guard += 1;
+                    **guard
+                });
+                self.see(how + value);
+                self.writers[l] = guard;
+            }
+            ReadUnlock(l) => drop(self.readers[l].take()),
+            WriteUnlock(l) => drop(self.writers[l].take()),
+            Downgrade(l) => self.readers[l] = self.writers[l].take().map(RwLockWriteGuard::downgrade),
+            _ => unreachable!("{instruction:?} is not about RwLocks"),
+        }
+    }
+
+    fn use_channel(&mut self, instruction: Instruction) {
+        use Instruction::*;
+        match instruction {
+            Send(c) | TrySend(c) => {
+                let value = self.thread as u64;
+                let Some(Some(sender)) = self.hand.senders.get(c) else { return };
+                let seen = match (sender, instruction) {
+                    (AnySender::Unbounded(sender), _) => u64::from(sender.send(value).is_err()),
+                    (AnySender::Bounded(sender), Send(_)) => u64::from(sender.send(value).is_err()),
+                    (AnySender::Bounded(sender), _) => match sender.try_send(value) {
+                        Ok(()) => 0,
+                        Err(TrySendError::Full(_)) => NOTHING,
+                        Err(TrySendError::Disconnected(_)) => 1,
+                    },
+                };
+                self.see(seen);
+            }
+            Receive(c) | TryReceive(c) | ReceiveTimeout(c) => {
+                let Some(Some(receiver)) = self.hand.receivers.get(c) else { return };
+                self.see(match instruction {
+                    Receive(_) => receiver.recv().unwrap_or(40),
+                    TryReceive(_) => match receiver.try_recv() {
+                        Ok(value) => value,
+                        Err(TryRecvError::Empty) => NOTHING,
+                        Err(TryRecvError::Disconnected) => 40,
+                    },
+                    _ => match receiver.recv_timeout(TIMEOUT) {
+                        Ok(value) => value,
+                        Err(RecvTimeoutError::Timeout) => NOTHING,
+                        Err(RecvTimeoutError::Disconnected) => 40,
+                    },
+                });
+            }
+            DropSender(c) => drop(self.hand.senders.get_mut(c).map(Option::take)),
+            DropReceiver(c) => drop(self.hand.receivers.get_mut(c).map(Option::take)),
+            _ => unreachable!("{instruction:?} is not about channels"),
+        }
+    }
+
+    fn use_once(&self, instruction: Instruction) {
+        use Instruction::*;
+        let shared = self.shared;
+        match instruction {
+            CallOnce { once, variable, panics } => {
+                let mut ran = 0;
+                shared.onces[once].call_once(|| {
+                    ran = 1 + shared.add(variable, 1, Ordering::Relaxed);
+                    assert!(!panics, "as the program says");
+                });
+                self.see(ran);
+            }
+            OnceIsCompleted(once) => self.see(u64::from(shared.onces[once].is_completed())),
+            OnceGet(once) => self.see(shared.locks[once].get().map_or(NOTHING, |&value| value)),
+            OnceSet(once) => self.see(u64::from(shared.locks[once].set(self.thread as u64).is_ok())),
+            OnceGetOrInit { once, variable } => {
+                let value = shared.locks[once].get_or_init(|| 10 + shared.add(variable, 1, Ordering::Relaxed));
+                self.see(*value);
+            }
+            _ => unreachable!("{instruction:?} is not about Once"),
+        }
+    }
+
+    fn use_arc(&mut self, instruction: Instruction) {
+        use Instruction::*;
+        match instruction {
+            WeakUpgrade => {
+                let upgraded = self.weak.last().and_then(Weak::upgrade);
+                self.see(upgraded.as_ref().map_or(NOTHING, |arc| arc.value));
+                self.hand.arcs.extend(upgraded);
+            }
+            WeakDrop => drop(self.weak.pop()),
+            ArcDrop => drop(self.hand.arcs.pop()),
+            _ => {
+                let Some(mut arc) = self.hand.arcs.pop() else { return };
+                match instruction {
+                    ArcClone => self.hand.arcs.push(Arc::clone(&arc)),
+                    ArcCount => self.see(Arc::strong_count(&arc) as u64),
+                    ArcDowngrade => self.weak.push(Arc::downgrade(&arc)),
+                    ArcGetMut => self.see(Arc::get_mut(&mut arc).map_or(NOTHING, |payload| {
+                        payload.value += 1;
+                        payload.value
+                    })),
+                    _ => {
+                        match Arc::try_unwrap(arc) {
+                            Ok(payload) => self.see(payload.value),
+                            Err(arc) => {
+                                self.see(NOTHING);
+                                self.hand.arcs.push(arc);
+                            }
+                        }
+                        return;
+                    }
+                }
+                self.hand.arcs.push(arc);
+            }
+        }
+    }
+
+    fn use_thread(&mut self, instruction: Instruction) {
+        use Instruction::*;
+        match instruction {
+            Park => thread::park(),
+            ParkTimeout => thread::park_timeout(TIMEOUT),
+            Unpark(other) => {
+                let child = self.children.get(other).and_then(Option::as_ref).map(JoinHandle::thread);
+                let parent = (self.shared.program.parent(self.thread) == Some(other))
+                    .then_some(self.hand.parent.as_ref())
+                    .flatten();
+                if let Some(thread) = child.or(parent) {
+                    thread.unpark();
+                }
+            }
+            IsFinished(child) => {
+                if let Some(handle) = self.children.get(child).and_then(Option::as_ref) {
+                    self.see(u64::from(handle.is_finished()));
+                }
+            }
+            Join(child) => {
+                if let Some(handle) = self.children.get_mut(child).and_then(Option::take) {
+                    self.see(u64::from(handle.join().is_ok()));
+                }
+            }
+            Detach(child) => drop(self.children.get_mut(child).map(Option::take)),
+            Spawn(child) => {
+                if child >= self.children.len() || self.children[child].is_some() {
+                    return;
+                }
+                let shared = std::sync::Arc::clone(self.shared);
+                let mut hand = shared.hand(child);
+                hand.parent = Some(thread::current());
+                self.children[child] = Some(thread::spawn(move || walk(&shared, child, hand)));
+            }
+            _ => unreachable!("{instruction:?} is not about threads"),
+        }
+    }
+
+    fn pause(&self, instruction: Instruction) {
+        use Instruction::*;
+        let relax = |yields| if yields { thread::yield_now() } else { hint::spin_loop() };
+        match instruction {
+            Yield => thread::yield_now(),
+            Sleep => thread::sleep(TIMEOUT),
+            SpinWhileZero { variable, turns, yields } => {
+                let mut value = self.shared.variables[variable].load(Ordering::Acquire);
+                for _ in 0..turns {
+                    if value != 0 {
+                        break;
+                    }
+                    relax(yields);
+                    value = self.shared.variables[variable].load(Ordering::Acquire);
+                }
+                self.see(value);
+            }
+            AwaitNonZero { variable, yields } => {
+                while self.shared.variables[variable].load(Ordering::Acquire) == 0 {
+                    relax(yields);
+                }
+            }
+            _ => unreachable!("{instruction:?} is not a pause"),
+        }
+    }
+
+    /// The end of the code. What is dropped here is dropped in the order of the fields.
+    fn end(mut self) {
+        if !self.shared.program.threads[self.thread].keeps {
+            return;
+        }
+        std::mem::take(&mut self.guards).into_iter().flatten().for_each(std::mem::forget);
+        std::mem::take(&mut self.readers).into_iter().flatten().for_each(std::mem::forget);
+        std::mem::take(&mut self.writers).into_iter().flatten().for_each(std::mem::forget);
+        std::mem::take(&mut self.hand.senders).into_iter().flatten().for_each(std::mem::forget);
+        std::mem::take(&mut self.hand.receivers).into_iter().flatten().for_each(std::mem::forget);
+    }
+}
