@@ -2,23 +2,46 @@
 
 use crate::program::{Observer, StepEvent};
 use crate::trace::{
-    Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace,
+    Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace, TracePiece,
 };
 use std::panic::Location;
 
+/// Told of each piece of a trace.
+type Listener<'a> = Box<dyn FnMut(TracePiece) + 'a>;
+
 /// Records a trace, with backtraces at preemptions.
-#[derive(Debug, Default)]
-pub struct Recorder {
+#[derive(Default)]
+pub struct Recorder<'a> {
+    listener: Option<Listener<'a>>,
     trace: Trace,
     preempted: Option<(ThreadId, Vec<Frame>)>,
     previous: Option<ThreadId>,
 }
 
-impl Recorder {
+impl std::fmt::Debug for Recorder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder").field("trace", &self.trace).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Recorder<'a> {
     /// Nothing recorded yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Tells the listener of every piece as it is recorded.
+    #[must_use]
+    pub fn telling(listener: impl FnMut(TracePiece) + 'a) -> Self {
+        Recorder { listener: Some(Box::new(listener)), ..Self::default() }
+    }
+
+    fn add(&mut self, piece: TracePiece) {
+        if let Some(listener) = &mut self.listener {
+            listener(piece.clone());
+        }
+        piece.add_to(&mut self.trace);
     }
 
     /// What was recorded.
@@ -52,7 +75,7 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
+impl Observer for Recorder<'_> {
     fn step(&mut self, event: &StepEvent<'_>) {
         let preempted = if event.preemption { self.preempted.take() } else { None };
         let switch = match self.previous {
@@ -64,7 +87,7 @@ impl Observer for Recorder {
         // A data access is part of the step before it: it is shown, and switches nothing.
         let (preempted_thread, preempted) = preempted.unzip();
         self.previous = Some(event.thread);
-        self.trace.steps.push(Step {
+        let step = Step {
             index: event.index as usize,
             thread: event.thread,
             switch,
@@ -77,15 +100,16 @@ impl Observer for Recorder {
             location: event.location.filter(|_| event.operation.action != Action::Begin).map(Into::into),
             preempted,
             preempted_thread,
-        });
+        };
+        self.add(TracePiece::Step(Box::new(step)));
     }
 
     fn thread(&mut self, info: ThreadInfo) {
-        self.trace.threads.push(info);
+        self.add(TracePiece::Thread(info));
     }
 
     fn object(&mut self, info: ObjectInfo) {
-        self.trace.objects.push(info);
+        self.add(TracePiece::Object(info));
     }
 
     fn wants_backtraces(&self) -> bool {

@@ -1,7 +1,7 @@
 //! One test process: starts it, follows its messages and its output, and notes how it ended.
 
 use crate::cargo::tests::Test;
-use icb_core::trace::{BoundReport, Failure, Message, Report, decode};
+use icb_core::trace::{BoundReport, Failure, Message, Report, Trace, decode};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -40,6 +40,8 @@ pub(crate) struct ModelOutcome {
     pub(crate) progress: Option<BoundReport>,
     /// The failure.
     pub(crate) failure: Option<Failure>,
+    /// What a replay has done so far.
+    pub(crate) traced: Trace,
     /// The replayed schedule passed.
     pub(crate) passed: Option<Failure>,
     /// The end.
@@ -86,6 +88,9 @@ impl Outcome {
             }
             Message::Failure { model, failure } => {
                 self.models.entry(model).or_default().failure = Some(*failure);
+            }
+            Message::Traced { model, piece } => {
+                piece.add_to(&mut self.models.entry(model).or_default().traced)
             }
             Message::ReplayPassed { model, failure } => {
                 self.models.entry(model).or_default().passed = Some(*failure);

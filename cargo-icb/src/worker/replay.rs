@@ -5,7 +5,7 @@ use super::process::{self, Launch, Outcome};
 use super::verdict::{Verdict, judge};
 use crate::cargo::tests::Test;
 use crate::settings::Search;
-use icb_core::trace::{Failure, FailureKind, Schedule};
+use icb_core::trace::{Failure, FailureKind, Schedule, Trace};
 use std::path::PathBuf;
 
 /// What a replay has shown.
@@ -58,7 +58,7 @@ fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {
         return Replayed::Passes(Box::new(passed.clone()));
     }
     // A `#[should_panic]` test fails as expected; its failure is what is asked for all the same.
-    let failure = match told.and_then(|told| told.failure.clone()) {
+    let mut failure = match told.and_then(|told| told.failure.clone()) {
         Some(failure) => failure,
         None => match judge(outcome, |model| flight::read(&replay.directory, model)) {
             Verdict::Failed { failure, .. } => *failure,
@@ -69,6 +69,10 @@ fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {
             }
         },
     };
+    if let Some(told) = told.filter(|_| failure.trace.steps.is_empty()) {
+        // The process died: what it had told until then is the trace.
+        failure.trace = Trace { schedule: failure.schedule.clone(), ..told.traced.clone() };
+    }
     if failure.kind == FailureKind::Divergence {
         Replayed::Diverges(Box::new(failure))
     } else {

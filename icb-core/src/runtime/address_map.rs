@@ -38,7 +38,7 @@ pub(crate) struct AddressMap {
     epoch: u32,
     /// Every object's address is a multiple of this power of two.
     stride: usize,
-    /// A bit for the cache line, hashed, of every object: most freed blocks hold none.
+    /// A bit for the place, hashed, of every object: most freed blocks hold none.
     lines: u64,
 }
 
@@ -50,8 +50,8 @@ impl std::fmt::Debug for AddressMap {
 
 const FIRST_BITS: u32 = 8;
 const MAX_STRIDE: usize = 16;
-/// Binary logarithm of a cache line's size in bytes.
-const LINE: u32 = 6;
+/// Binary logarithm of the granularity, in bytes, at which objects are looked for before a block is searched.
+const LINE: u32 = 4;
 
 #[inline]
 const fn line_bit(line: usize) -> u64 {

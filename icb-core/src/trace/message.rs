@@ -1,6 +1,6 @@
 //! The messages that a worker process writes: one JSON object a line, each with the version of the protocol.
 
-use super::{BoundReport, Failure, Report};
+use super::{BoundReport, Failure, ObjectInfo, Report, Step, ThreadId, ThreadInfo, Trace};
 use serde::{Deserialize, Serialize};
 
 /// Version of the message protocol. A reader refuses any other.
@@ -67,6 +67,13 @@ pub enum Message {
         /// The trace of the passing execution.
         failure: Box<Failure>,
     },
+    /// A replay has come one piece further: told as it happens, so that a process that dies leaves its trace.
+    Traced {
+        /// Number of the model.
+        model: u32,
+        /// The piece.
+        piece: TracePiece,
+    },
     /// A call of `model` or `check` is over.
     Finished {
         /// Number of the model.
@@ -79,6 +86,34 @@ pub enum Message {
         /// One sentence: what, where, how to mend it.
         message: String,
     },
+}
+
+/// A piece of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TracePiece {
+    /// A thread begins.
+    Thread(ThreadInfo),
+    /// An object is used for the first time.
+    Object(ObjectInfo),
+    /// A step has been taken.
+    Step(Box<Step>),
+}
+
+impl TracePiece {
+    /// Adds the piece to a trace. The first thread of an execution begins a new one.
+    pub fn add_to(self, trace: &mut Trace) {
+        match self {
+            TracePiece::Thread(thread) => {
+                if thread.id == ThreadId::MAIN && !trace.threads.is_empty() {
+                    *trace = Trace::default();
+                }
+                trace.threads.push(thread);
+            }
+            TracePiece::Object(object) => trace.objects.push(object),
+            TracePiece::Step(step) => trace.steps.push(*step),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]

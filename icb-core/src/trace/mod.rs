@@ -13,7 +13,7 @@ pub mod table;
 
 pub use failure::{DeadlockEntry, Failure, FailureKind, RaceAccess};
 pub use id::{ObjectId, ThreadId};
-pub use message::{FrontierFile, Message, PROTOCOL_VERSION, ProtocolError, decode, encode};
+pub use message::{FrontierFile, Message, PROTOCOL_VERSION, ProtocolError, TracePiece, decode, encode};
 pub use operation::{Access, Action, Mode, ObjectClass, Operation, Ordering};
 pub use schedule::{ParseScheduleError, Schedule, ScheduleEntry};
 pub use step::{Frame, ObjectInfo, SourceLocation, Step, Switch, ThreadInfo, Trace};

@@ -205,7 +205,8 @@ impl Worker {
             Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
         let replayed = loop {
             let mut chooser = Replay::new(schedule);
-            let mut recorder = Recorder::new();
+            let tell = |piece| self.channel.send(&Message::Traced { model: self.model, piece });
+            let mut recorder = if self.channel.is_open() { Recorder::telling(tell) } else { Recorder::new() };
             let outcome = program.run(&mut chooser, Some(&mut recorder));
             if !outcome.promoted {
                 break Replayed::new(outcome.end, &chooser, recorder, schedule);

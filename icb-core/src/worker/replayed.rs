@@ -15,7 +15,7 @@ pub(super) struct Replayed {
 
 impl Replayed {
     /// Joins how the execution ended with what was recorded.
-    pub(super) fn new(end: End, chooser: &Replay, recorder: Recorder, schedule: &Schedule) -> Self {
+    pub(super) fn new(end: End, chooser: &Replay, recorder: Recorder<'_>, schedule: &Schedule) -> Self {
         let mut trace = recorder.into_trace();
         let (mut failure, passed) = match (end, chooser.message()) {
             (_, Some(message)) => (Failure::new(FailureKind::Divergence, message), false),

@@ -69,7 +69,12 @@ impl Settings {
     pub(super) fn apply_defaults(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), String> {
         const STEERING: [&str; 5] =
             ["ICB_MIN_BOUND", "ICB_REPLAY", "ICB_REPLAY_MODEL", "ICB_CHANNEL", "ICB_DIRECTORY"];
-        self.apply(|name| if STEERING.contains(&name) { None } else { lookup(name) })
+        // `cargo icb` sets the bound of each process; a test that is not steered is not to take it for its default.
+        let steered = lookup("ICB_CHANNEL").is_some();
+        self.apply(|name| {
+            let ours = STEERING.contains(&name) || (steered && name == "ICB_MAX_BOUND");
+            if ours { None } else { lookup(name) }
+        })
     }
 
     /// Takes over the variables that are set. `lookup` gives a variable's text.
