@@ -128,7 +128,7 @@ impl AddressMap {
     /// The memory of a block is freed: whatever object is in it is gone.
     pub(crate) fn forget_block(&mut self, start: usize, size: usize) {
         let (first, last) = (start >> LINE, (start + size.max(1) - 1) >> LINE);
-        if last - first < 8 && (first..=last).all(|line| self.lines & line_bit(line) == 0) {
+        if last - first <= 16 && (first..=last).all(|line| self.lines & line_bit(line) == 0) {
             return;
         }
         if size > LARGE {
