@@ -106,6 +106,10 @@ struct Row {
     loom: Result,
     shuttle: Result,
     icb: Result,
+    /// icb with its reduction.
+    reduced: Result,
+    /// Distinct terminal states.
+    states: u64,
     /// Steps of an execution by icb's own count.
     icb_steps: f64,
     depth_first_rate: f64,
@@ -129,14 +133,18 @@ fn measure(index: usize, repetitions: usize) -> Row {
             counts = icb_counted.run(bound, 1);
             *counts.executions.last().expect("a bound")
         }),
+        reduced: Result::count(|bound| icb_counted.run_reduced(bound, 1).0),
+        states: 0,
         icb_steps: 0.0,
         depth_first_rate: 0.0,
     };
+    row.states = counts.states;
     row.icb_steps = counts.steps as f64 / row.icb.total() as f64;
     for _ in 0..repetitions {
         row.loom.sample(|rounds| tools::loom(loom_program, BOUND, rounds));
         row.shuttle.sample(|rounds| tools::shuttle(shuttle_program, BOUND, rounds));
         row.icb.sample(|rounds| *icb_program.run(BOUND, rounds).executions.last().expect("a bound"));
+        row.reduced.sample(|rounds| icb_program.run_reduced(BOUND, rounds).0);
         if cpu_time() - began > PER_PROGRAM {
             break;
         }
@@ -190,6 +198,36 @@ fn print_table(rows: &[Row]) {
         smallest(&to_loom),
         median(&mut to_shuttle.clone()),
         smallest(&to_shuttle)
+    );
+}
+
+/// What a user waits for: all bounds up to the last, with the reduction that each tool has by default.
+fn print_times(rows: &[Row]) {
+    println!("\n## Milliseconds to exhaust bounds 0 to {BOUND}, each tool with its default reduction\n");
+    println!(
+        "| program | states | executions loom | shuttle | icb | ms loom | shuttle | icb | µs/execution icb \
+         | loom/icb | shuttle/icb |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    );
+    let (mut to_loom, mut to_shuttle) = (Vec::new(), Vec::new());
+    for row in rows {
+        let tools = [&row.loom, &row.shuttle, &row.reduced];
+        to_loom.push(row.loom.second() / row.reduced.second());
+        to_shuttle.push(row.shuttle.second() / row.reduced.second());
+        let counts = tools.map(|tool| thousands(tool.total() as f64)).join(" | ");
+        let times = tools.map(|tool| format!("{:.2}", tool.second() * 1e3)).join(" | ");
+        println!(
+            "| `{}` | {} | {counts} | {times} | {:.2} | {:.1} | {:.1} |",
+            row.name,
+            row.states,
+            1e6 / row.reduced.rate(),
+            to_loom[to_loom.len() - 1],
+            to_shuttle[to_shuttle.len() - 1]
+        );
+    }
+    println!(
+        "\nseconds, loom/icb: median {:.1}; shuttle/icb: median {:.1}",
+        median(&mut to_loom),
+        median(&mut to_shuttle)
     );
 }
 
@@ -252,5 +290,6 @@ fn main() {
         }
     }
     print_table(&rows);
+    print_times(&rows);
     print_counts(&rows);
 }

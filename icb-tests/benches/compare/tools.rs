@@ -3,6 +3,7 @@
 use crate::naive::AtMostPreemptions;
 use icb_core::explore::{Explorer, Options};
 use icb_core::recording::Tape;
+use icb_core::reduction::PartialOrder;
 use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_core::search::ContextBounded;
 use shuttle::scheduler::DfsScheduler;
@@ -49,10 +50,13 @@ pub(crate) struct IcbCounts {
     pub(crate) executions: Vec<u64>,
     /// Steps by icb's own count, over all bounds.
     pub(crate) steps: u64,
+    /// Distinct terminal states: how many executions are really different.
+    pub(crate) states: u64,
 }
 
-/// icb, race detection on, no reduction, terminal states counted: the defaults, but for spurious wake-ups, which the
-/// others do not have, and the second run of the first execution, which serves to tell a nondeterministic test.
+/// icb, race detection on, terminal states counted: the defaults, but for spurious wake-ups, which the others do not
+/// have, and the second run of the first execution, which serves to tell a nondeterministic test. With its reduction, the
+/// default, or without.
 pub(crate) struct Icb {
     program: CoroutineProgram,
 }
@@ -72,6 +76,7 @@ impl Icb {
             let mut explorer = Explorer::new(Options { check_determinism: false, ..Options::default() });
             let report = explorer.run(&mut ContextBounded::new(Some(bound)), &mut self.program);
             assert!(report.complete, "{report:?}");
+            counts.states = report.bounds.last().map_or(0, |bound| bound.states);
             let mut sum = 0;
             let cumulative = report.bounds.iter().map(|bound| {
                 sum += bound.executions;
@@ -79,6 +84,19 @@ impl Icb {
             });
             counts.executions = cumulative.collect();
             counts.steps = report.bounds.iter().map(|bound| bound.steps).sum();
+        }
+        counts
+    }
+
+    /// Executions of one round with partial-order reduction, all bounds one after the other, and the terminal states.
+    pub(crate) fn run_reduced(&mut self, bound: u32, rounds: u64) -> (u64, u64) {
+        let mut counts = (0, 0);
+        for _ in 0..rounds {
+            let mut explorer = Explorer::new(Options { check_determinism: false, ..Options::default() });
+            let report = explorer.run(&mut PartialOrder::new(Some(bound)), &mut self.program);
+            assert!(report.complete, "{report:?}");
+            let runs = report.bounds.iter().map(|bound| bound.executions + bound.given_up).sum();
+            counts = (runs, report.bounds.last().map_or(0, |bound| bound.states));
         }
         counts
     }

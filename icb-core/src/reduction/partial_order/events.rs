@@ -58,6 +58,8 @@ pub(super) struct Event {
     /// The first event of its context block.
     pub(super) block: usize,
     pub(super) yielded: bool,
+    /// Threads known before it.
+    thread_count: usize,
 }
 
 impl Default for Event {
@@ -70,6 +72,7 @@ impl Default for Event {
             number: 0,
             block: 0,
             yielded: false,
+            thread_count: 0,
         }
     }
 }
@@ -93,6 +96,15 @@ impl ObjectClocks {
             clock.join(&self.updates);
         }
     }
+
+    /// An access of this mode by an event with this clock.
+    fn note(&mut self, mode: Mode, clock: &VectorClock) {
+        match mode {
+            Mode::Read => self.reads.join(clock),
+            Mode::Update => self.updates.join(clock),
+            Mode::Write => self.writes.join(clock),
+        }
+    }
 }
 
 /// What is known of a thread.
@@ -100,6 +112,8 @@ impl ObjectClocks {
 struct ThreadEvents {
     /// Clock of its last event; of its spawn if it has none.
     clock: VectorClock,
+    /// Clock of its spawn.
+    birth: VectorClock,
     /// Its events.
     events: Vec<u32>,
     /// The thread as an object, known from its begin on.
@@ -117,13 +131,33 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) fn clear(&mut self) {
-        self.count = 0;
-        self.thread_count = 0;
+    /// Keeps the first `count` events, which the next execution repeats, and forgets the others.
+    pub(super) fn truncate(&mut self, count: usize) {
+        let count = count.min(self.count);
+        if count < self.count {
+            self.thread_count = self.all[count].thread_count;
+        }
+        self.count = count;
+        for thread in &mut self.threads[..self.thread_count] {
+            let kept = thread.events.partition_point(|&event| (event as usize) < count);
+            thread.events.truncate(kept);
+            match thread.events.last() {
+                Some(&last) => thread.clock.clone_from(&self.all[last as usize].clock),
+                None => {
+                    thread.clock.clone_from(&thread.birth);
+                    thread.object = None;
+                }
+            }
+        }
         for object in &mut self.objects {
             object.writes.clear();
             object.reads.clear();
             object.updates.clear();
+        }
+        for event in &self.all[..count] {
+            for access in event.footprint.iter() {
+                self.objects[access.object.index()].note(access.mode, &event.clock);
+            }
         }
     }
 
@@ -172,6 +206,7 @@ impl Events {
             if let Some(last) = self.count.checked_sub(1) {
                 thread.clock.clone_from(&self.all[last].clock);
             }
+            thread.birth.clone_from(&thread.clock);
             self.thread_count += 1;
         }
     }
@@ -219,6 +254,7 @@ impl Events {
         event.number = number;
         event.block = block;
         event.yielded = yielded;
+        event.thread_count = self.thread_count;
         self.touch(accesses);
     }
 
@@ -235,12 +271,7 @@ impl Events {
         let thread = event.thread;
         for position in 0..self.all[index].footprint.accesses.len() {
             let access = self.all[index].footprint.accesses[position];
-            let object = self.object(access.object);
-            match access.mode {
-                Mode::Read => object.reads.join(&clock),
-                Mode::Update => object.updates.join(&clock),
-                Mode::Write => object.writes.join(&clock),
-            }
+            self.object(access.object).note(access.mode, &clock);
         }
         self.threads[thread].clock.clone_from(&clock);
         self.all[index].clock = clock;

@@ -58,6 +58,8 @@ pub struct PartialOrder {
     cursor: usize,
     /// Nodes from here on are visited for the first time with their present choices.
     fresh: usize,
+    /// Events that the next execution only repeats.
+    kept: usize,
     /// Branches of the current node that have been asked for.
     branch_cursor: usize,
     events: Events,
@@ -84,6 +86,7 @@ impl PartialOrder {
             depth: 0,
             cursor: 0,
             fresh: 0,
+            kept: 0,
             branch_cursor: 0,
             events: Events::default(),
             started: false,
@@ -175,8 +178,12 @@ impl PartialOrder {
         if let (Some(parent), Some(event)) = (before.last_mut(), self.events.last()) {
             node.cost = parent.cost + parent.switch_cost(parent.chosen) + parent.branch_cost();
             let bounded = self.budget.is_some();
+            // A step that goes on early is possible only while somebody else could go on: what was done before it in the
+            // covering execution may have made it impossible.
+            let early = parent.is_early(parent.chosen);
             for sleeper in &parent.sleep {
-                let wakes = sleeper.thread == parent.chosen
+                let wakes = early
+                    || sleeper.thread == parent.chosen
                     || sleeper.footprint.conflicts(&event.footprint)
                     || (bounded
                         && parent.previous_blocked
@@ -232,6 +239,14 @@ impl PartialOrder {
                 return Some(thread);
             }
             next = self.nodes[index].enabled.next_after(thread);
+        }
+        // Everybody who can go on sleeps; what goes on early is not covered by that.
+        let mut next = self.nodes[index].early.first();
+        while let Some(thread) = next {
+            if self.can_run(index, thread) {
+                return Some(thread);
+            }
+            next = self.nodes[index].early.next_after(thread);
         }
         None
     }
@@ -331,9 +346,10 @@ impl Chooser for PartialOrder {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
         let index = self.cursor;
         let place = point.place ^ point.enabled.digest().wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.events.introduce(point.pending.len());
-        self.note_stop(index, point);
         if index < self.depth {
+            if index >= self.kept {
+                self.events.introduce(point.pending.len());
+            }
             self.cursor += 1;
             self.branch_cursor = 0;
             let node = &self.nodes[index];
@@ -343,6 +359,8 @@ impl Chooser for PartialOrder {
             }
             return Some(ThreadId::new(node.chosen));
         }
+        self.events.introduce(point.pending.len());
+        self.note_stop(index, point);
         self.read_pending(point);
         self.push_node(point, place);
         self.analyse(index, point, None);
@@ -384,6 +402,9 @@ impl Chooser for PartialOrder {
     }
 
     fn stepped(&mut self, step: &Taken<'_>) {
+        if self.cursor <= self.kept {
+            return;
+        }
         let thread = step.thread.index();
         if self.events.len() + 1 == self.cursor {
             self.events.push(thread, step.operation, step.accesses, step.yielded);
@@ -395,6 +416,9 @@ impl Chooser for PartialOrder {
     }
 
     fn ended(&mut self, _: ThreadId, object: ObjectId) {
+        if self.cursor <= self.kept {
+            return;
+        }
         let accesses = [Access { object, mode: Mode::Write }];
         self.analyse_end(accesses[0]);
         self.events.touch(&accesses);
@@ -447,7 +471,9 @@ impl Strategy for PartialOrder {
         }
         self.cursor = 0;
         self.branch_cursor = 0;
-        self.events.clear();
+        // The event of the last node is another one, or has another outcome; those before it are repeated.
+        self.kept = self.depth.saturating_sub(1);
+        self.events.truncate(self.kept);
         found
     }
 
