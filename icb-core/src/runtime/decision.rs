@@ -125,6 +125,9 @@ impl Execution {
 
     /// Whether a pending drop of an `Arc` is that of the last one depends on what others have done since it was announced.
     pub(super) fn refresh_counts(&mut self) {
+        if !self.has_counts {
+            return;
+        }
         for thread in 0..self.thread_count {
             let Operation { action, object, .. } = self.pending[thread];
             if matches!(action, Action::CountDown | Action::CountLast) && object.is_some() {

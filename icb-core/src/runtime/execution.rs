@@ -79,6 +79,8 @@ pub(super) struct Execution {
     pub(super) step_branches: Vec<u32>,
     pub(super) accesses: Vec<Access>,
     pub(super) chooser: Option<*mut dyn Chooser>,
+    /// Some object is a reference count.
+    pub(super) has_counts: bool,
     /// The chooser is asked even where there is nothing to choose.
     pub(super) every_point: bool,
     pub(super) observer: Option<*mut dyn Observer>,
@@ -146,6 +148,7 @@ impl Execution {
             step_branches: Vec::new(),
             accesses: Vec::new(),
             chooser: None,
+            has_counts: false,
             every_point: false,
             observer: None,
             tape,
@@ -185,6 +188,7 @@ impl Execution {
         self.yielded = false;
         self.step_count = 0;
         self.step_branches.clear();
+        self.has_counts = false;
         self.chooser = Some(chooser);
         self.every_point = self.chooser_mut().wants_every_point();
         self.observer = observer;
@@ -219,6 +223,7 @@ impl Execution {
             self.objects.push(Object::default());
         }
         self.objects[self.object_count].reset(class);
+        self.has_counts |= class == ObjectClass::Count;
         self.object_count += 1;
         self.hash.object();
         if let Some(observer) = self.observer {
