@@ -1,14 +1,15 @@
 //! The explorer behind `icb`: systematic concurrency testing by iterative context bounding.
 //!
-//! Layers, lowest first; a module imports only from lines below its own, and modules on one line never import
+//! Layers, highest first; a module imports only from lines below its own, and modules on one line never import
 //! each other (`cargo run -p ci` checks it):
 //!
 //! ```text
 //! worker                       one test process: settings in, messages out
 //! explore                      the loop: strategy × reduction × program × limits → Exploration
-//! search | reduction | runtime | model | observe
+//! search | reduction | runtime | observe
 //! recording  memory            what happened in one execution; happens-before and race detection
 //! program  dependence  clock   the seam; which operations conflict; vector clocks
+//! thread_set                   sets of threads
 //! trace                        plain data that leaves the process
 //! ```
 
