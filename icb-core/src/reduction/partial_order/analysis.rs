@@ -52,9 +52,10 @@ impl PartialOrder {
         }
     }
 
-    /// The thread of the newest event is about to end, which makes this access part of that event: whoever has looked
-    /// whether it has ended could have looked later. That could not be seen while the event was pending.
-    pub(super) fn analyse_end(&mut self, access: Access) {
+    /// This access is about to become part of the newest event: its thread ends, or does something without a decision of
+    /// its own while it unwinds. Whoever has touched the object could have done so later, which could not be seen while
+    /// the event was pending.
+    pub(super) fn analyse_part(&mut self, access: Access) {
         let Some(newest) = self.events.len().checked_sub(1) else { return };
         let event = self.events.get(newest);
         let thread = event.thread;

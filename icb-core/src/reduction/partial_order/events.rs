@@ -2,7 +2,8 @@
 
 use crate::clock::VectorClock;
 use crate::dependence;
-use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+use crate::program::Taken;
+use crate::trace::{Access, Action, Mode, ObjectId};
 
 /// What a step, or a stretch of steps, touches.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +41,11 @@ impl Footprint {
         self.iter().any(|a| other.iter().any(|b| dependence::accesses_conflict(a, b)))
     }
 
+    /// The objects are numbered below this.
+    pub(super) fn object_count(&self) -> usize {
+        self.iter().map(|access| access.object.index() + 1).max().unwrap_or(0)
+    }
+
     pub(super) fn writes(&self, object: ObjectId) -> bool {
         self.iter().any(|access| access.object == object && access.mode != Mode::Read)
     }
@@ -58,6 +64,8 @@ pub(super) struct Event {
     /// The first event of its context block.
     pub(super) block: usize,
     pub(super) yielded: bool,
+    /// A count goes down in it. It commutes with others that do, but may make one of them the last, which does not.
+    pub(super) counts_down: bool,
     /// Threads known before it.
     thread_count: usize,
 }
@@ -72,6 +80,7 @@ impl Default for Event {
             number: 0,
             block: 0,
             yielded: false,
+            counts_down: false,
             thread_count: 0,
         }
     }
@@ -229,11 +238,13 @@ impl Events {
         }
     }
 
-    /// A step has been taken.
-    pub(super) fn push(&mut self, thread: usize, operation: Operation, accesses: &[Access], yielded: bool) {
+    /// A step has been taken; `early`: at a cost, by a thread that could not go on, so that leaving it was free.
+    pub(super) fn push(&mut self, step: &Taken<'_>, early: bool) {
+        let Taken { operation, accesses, yielded, .. } = *step;
+        let thread = step.thread.index();
         let index = self.count;
         let block = match self.last() {
-            Some(last) if last.thread == thread && !last.yielded => last.block,
+            Some(last) if last.thread == thread && !last.yielded && !early => last.block,
             _ => index,
         };
         if self.all.len() == index {
@@ -254,8 +265,16 @@ impl Events {
         event.number = number;
         event.block = block;
         event.yielded = yielded;
+        event.counts_down = false;
         event.thread_count = self.thread_count;
         self.touch(accesses);
+    }
+
+    /// A count goes down in the newest event.
+    pub(super) fn note_count_down(&mut self) {
+        if let Some(index) = self.count.checked_sub(1) {
+            self.all[index].counts_down = true;
+        }
     }
 
     /// The newest event touches these objects too.

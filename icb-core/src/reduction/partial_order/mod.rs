@@ -24,7 +24,7 @@ mod node;
 use crate::clock::VectorClock;
 use crate::dependence;
 use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, Taken, ThreadSet};
-use crate::trace::{Access, Mode, ObjectId, ThreadId};
+use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
 use events::{Events, Footprint};
 use node::{Branch, Node, Sleeper};
 
@@ -67,6 +67,10 @@ pub struct PartialOrder {
     /// Choices that the bound did not allow.
     bound_pruned: u64,
     divergence: Option<String>,
+    /// There is a `try_send` in the program.
+    tries_to_send: bool,
+    /// That has only just been seen: the bound is searched anew.
+    anew: bool,
     // Buffers.
     pending: Vec<Footprint>,
     clock: VectorClock,
@@ -92,6 +96,8 @@ impl PartialOrder {
             started: false,
             bound_pruned: 0,
             divergence: None,
+            tries_to_send: false,
+            anew: false,
             pending: Vec::new(),
             clock: VectorClock::new(),
             candidates: ThreadSet::new(),
@@ -173,9 +179,13 @@ impl PartialOrder {
             node.previous_pending.copy_from(&self.pending[previous]);
         }
         node.cost = 0;
+        let objects = self.pending[..point.pending.len()].iter().map(Footprint::object_count);
+        node.object_count = objects.max().unwrap_or(0);
         let slots = node.sleep.len();
         let mut used = 0;
         if let (Some(parent), Some(event)) = (before.last_mut(), self.events.last()) {
+            let touched = event.footprint.object_count();
+            node.object_count = node.object_count.max(parent.object_count).max(touched);
             node.cost = parent.cost + parent.switch_cost(parent.chosen) + parent.branch_cost();
             let bounded = self.budget.is_some();
             // A step that goes on early is possible only while somebody else could go on: what was done before it in the
@@ -184,17 +194,17 @@ impl PartialOrder {
             for sleeper in &parent.sleep {
                 let wakes = early
                     || sleeper.thread == parent.chosen
-                    || sleeper.footprint.conflicts(&event.footprint)
+                    || (event.counts_down && sleeper.meets(&event.footprint))
+                    || sleeper.conflicts(&event.footprint)
                     || (bounded
                         && parent.previous_blocked
                         && parent.previous != Some(parent.chosen)
-                        && sleeper.footprint.conflicts(&parent.previous_pending));
+                        && sleeper.conflicts(&parent.previous_pending));
                 if wakes {
                     continue;
                 }
                 if used < slots {
-                    node.sleep[used].thread = sleeper.thread;
-                    node.sleep[used].footprint.copy_from(&sleeper.footprint);
+                    node.sleep[used].copy_from(sleeper);
                 } else {
                     node.sleep.push(sleeper.clone());
                 }
@@ -205,6 +215,13 @@ impl PartialOrder {
         // Early steps are an alternative wherever they are possible.
         for thread in node.early.iter() {
             node.todo.insert(thread);
+        }
+        // So are waits that may be over because nobody can go on: the order in which they are decides who can go on later.
+        node.freed = !node.enabled.is_empty() && node.enabled.iter().all(|t| may_be_freed(point.pending[t]));
+        if node.freed {
+            for thread in node.enabled.iter() {
+                node.todo.insert(thread);
+            }
         }
     }
 
@@ -258,7 +275,7 @@ impl PartialOrder {
         let node = &mut self.nodes[index];
         let thread = node.chosen;
         node.done.insert(thread);
-        if node.is_early(thread) {
+        if node.is_early(thread) || node.freed {
             return;
         }
         let continued = node.previous == Some(thread) && !node.previous_yielded;
@@ -269,7 +286,7 @@ impl PartialOrder {
         } else {
             return;
         };
-        let sleeper = Sleeper { thread, footprint: footprint.clone() };
+        let sleeper = Sleeper::new(thread, footprint, node.object_count);
         node.sleep.push(sleeper);
     }
 
@@ -342,6 +359,14 @@ impl PartialOrder {
     }
 }
 
+/// Whether the operation can take effect just because nobody can go on.
+fn may_be_freed(operation: Operation) -> bool {
+    matches!(
+        operation.action,
+        Action::Reacquire { timed: true } | Action::Receive { timed: true } | Action::Park { timed: true }
+    )
+}
+
 impl Chooser for PartialOrder {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
         let index = self.cursor;
@@ -361,6 +386,7 @@ impl Chooser for PartialOrder {
         }
         self.events.introduce(point.pending.len());
         self.note_stop(index, point);
+        self.note_receiver(point);
         self.read_pending(point);
         self.push_node(point, place);
         self.analyse(index, point, None);
@@ -405,14 +431,23 @@ impl Chooser for PartialOrder {
         if self.cursor <= self.kept {
             return;
         }
-        let thread = step.thread.index();
         if self.events.len() + 1 == self.cursor {
-            self.events.push(thread, step.operation, step.accesses, step.yielded);
+            let early = self.nodes[self.cursor - 1].is_early(step.thread.index());
+            self.events.push(step, early);
         } else {
             // A step without a decision of its own: part of the one before.
+            for &access in step.accesses {
+                self.analyse_part(access);
+            }
             self.events.touch(step.accesses);
         }
-        self.touch_nodes(step.accesses);
+        if step.operation.action == Action::CountDown {
+            self.events.note_count_down();
+        }
+        // Nobody else can touch a thread before its spawn.
+        if step.operation.action != Action::Spawn {
+            self.touch_nodes(step.accesses);
+        }
     }
 
     fn ended(&mut self, _: ThreadId, object: ObjectId) {
@@ -420,7 +455,7 @@ impl Chooser for PartialOrder {
             return;
         }
         let accesses = [Access { object, mode: Mode::Write }];
-        self.analyse_end(accesses[0]);
+        self.analyse_part(accesses[0]);
         self.events.touch(&accesses);
         self.touch_nodes(&accesses);
         if let Some(node) = self.current() {
@@ -432,6 +467,7 @@ impl Chooser for PartialOrder {
         self.events.introduce(point.pending.len());
         self.note_stop(self.cursor, point);
         if self.cursor == self.depth {
+            self.note_receiver(point);
             self.read_pending(point);
             self.analyse(self.depth, point, without.map(ThreadId::index));
         }
@@ -446,6 +482,28 @@ impl PartialOrder {
             if point.yielded || !point.enabled.contains(node.chosen) {
                 node.stops = true;
             }
+        }
+    }
+
+    /// A receiver that begins to wait lets a `try_send` without a buffer succeed. So where there is a `try_send`, this is
+    /// a write of the channel that belongs to the receiver's step before.
+    fn note_receiver(&mut self, point: &SchedulingPoint<'_>) {
+        if !self.tries_to_send {
+            if !point.pending.iter().any(|operation| operation.action == Action::TrySend) {
+                return;
+            }
+            self.tries_to_send = true;
+            self.anew = true;
+        }
+        let Some(previous) = point.previous.map(ThreadId::index) else { return };
+        let waits = !point.enabled.contains(previous) && !point.ended.contains(previous);
+        if let Operation { action: Action::Receive { .. }, object, .. } = point.pending[previous]
+            && waits
+        {
+            let access = Access { object, mode: Mode::Write };
+            self.analyse_part(access);
+            self.events.touch(&[access]);
+            self.touch_nodes(&[access]);
         }
     }
 
@@ -464,6 +522,9 @@ impl PartialOrder {
 
 impl Strategy for PartialOrder {
     fn begin(&mut self) -> bool {
+        if std::mem::take(&mut self.anew) {
+            self.set_bound(self.bound);
+        }
         let found = if self.started { self.backtrack() } else { true };
         if !self.started {
             self.fresh = 0;

@@ -4,10 +4,44 @@ use super::events::Footprint;
 use crate::program::ThreadSet;
 
 /// A thread that need not run while nothing conflicts with its footprint: that is covered by an execution already run.
+///
+/// Objects have the number of their first use. One that was first used after the node where the thread went to sleep
+/// has other numbers in other executions, so that any object that is new since then may be it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sleeper {
     pub(super) thread: usize,
+    /// Objects known where the thread went to sleep.
     pub(super) footprint: Footprint,
+    /// Number of objects known there.
+    pub(super) object_count: usize,
+    /// Whether it touches others.
+    pub(super) touches_new: bool,
+}
+
+impl Sleeper {
+    pub(super) fn new(thread: usize, footprint: &Footprint, object_count: usize) -> Self {
+        let mut known = Footprint::default();
+        known.extend(footprint.iter().filter(|access| access.object.index() < object_count));
+        let touches_new = footprint.object_count() > object_count;
+        Sleeper { thread, footprint: known, object_count, touches_new }
+    }
+
+    pub(super) fn copy_from(&mut self, other: &Sleeper) {
+        self.thread = other.thread;
+        self.footprint.copy_from(&other.footprint);
+        self.object_count = other.object_count;
+        self.touches_new = other.touches_new;
+    }
+
+    pub(super) fn conflicts(&self, other: &Footprint) -> bool {
+        (self.touches_new && other.object_count() > self.object_count) || self.footprint.conflicts(other)
+    }
+
+    /// Whether both touch some object.
+    pub(super) fn meets(&self, other: &Footprint) -> bool {
+        (self.touches_new && other.object_count() > self.object_count)
+            || self.footprint.iter().any(|a| other.iter().any(|b| a.object == b.object))
+    }
 }
 
 /// An outcome chosen inside the node's step.
@@ -25,6 +59,10 @@ pub(super) struct Node {
     pub(super) enabled: ThreadSet,
     /// Threads that could go on early, at a cost.
     pub(super) early: ThreadSet,
+    /// Objects known here are numbered below this.
+    pub(super) object_count: usize,
+    /// Only waits whose time may be over can go on.
+    pub(super) freed: bool,
     pub(super) previous: Option<usize>,
     pub(super) previous_yielded: bool,
     /// The thread that ran before is blocked here: what it wants to touch.
@@ -98,6 +136,6 @@ impl Node {
     /// release: its blocking gave a free switch that the covering execution did not have.
     pub(super) fn is_asleep(&self, thread: usize, bounded: bool) -> bool {
         let Some(sleeper) = self.sleep.iter().find(|sleeper| sleeper.thread == thread) else { return false };
-        !(bounded && self.previous_blocked && sleeper.footprint.conflicts(&self.previous_pending))
+        !(bounded && self.previous_blocked && sleeper.conflicts(&self.previous_pending))
     }
 }
