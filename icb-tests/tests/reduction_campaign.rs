@@ -4,13 +4,17 @@
 //!
 //! The long run: `ICB_SEEDS=0..20000 cargo test --release -p icb-tests --test reduction_campaign -- --nocapture`.
 
-use icb_core::reduction::PartialOrder;
+use icb_core::reduction::{Flaw, PartialOrder};
+use icb_std::model::{Builder, Reduction, Report};
 use icb_tests::random_real::compare::{Difference, MANNERS, Tally, compare, shrink};
 use icb_tests::random_real::generate;
-use icb_tests::random_real::language::Program;
+use icb_tests::random_real::language::Instruction::{self, *};
+use icb_tests::random_real::language::{Order, Program, Thread};
+use icb_tests::random_real::search::search;
+use icb_tests::random_real::walk::run;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Programs of every run.
 const SEEDS: Range<u64> = 0..600;
@@ -85,4 +89,100 @@ fn random_programs_keep_their_outcomes_at_each_bound() {
 #[test]
 fn random_programs_keep_their_outcomes_without_a_bound() {
     campaign(None);
+}
+
+/// Programs on which executions were lost once.
+#[test]
+fn what_was_lost_once_is_found() {
+    let relaxed = Order::Relaxed;
+    let initialise = CallOnce { once: 0, variable: 0, panics: true };
+    let exchange = Exchange { variable: 1, expected: 0, new: 1, weak: true };
+    let programs: &[(&str, &[&[Instruction]])] = &[
+        ("everybody else sleeps", &[&[Spawn(1), IsFinished(1)], &[Lock(0), WaitTimeout(0)]]),
+        ("early only while others can go on", &[&[Spawn(1), Lock(1), Wait(1)], &[]]),
+        ("the last drop", &[&[Spawn(1), ArcDrop], &[ArcDowngrade]]),
+        ("three drops", &[&[Spawn(1), Spawn(2)], &[ArcClone], &[ArcClone]]),
+        (
+            "once left by unwinding",
+            &[&[Spawn(1), OnceIsCompleted(0), OnceIsCompleted(0), Join(1)], &[initialise]],
+        ),
+        ("a store by a destructor", &[&[Spawn(1), Load(0, relaxed), Join(1)], &[Defer(0), Panic]]),
+        (
+            "numbers of objects",
+            &[
+                &[Spawn(1), Spawn(2)],
+                &[OnceIsCompleted(0), OnceGetOrInit { once: 1, variable: 0 }],
+                &[OnceGet(1)],
+            ],
+        ),
+        (
+            "numbers of variables",
+            &[&[Spawn(1), Spawn(2)], &[Load(0, relaxed), Store(1, 1, relaxed)], &[exchange]],
+        ),
+        (
+            "an early step begins a block",
+            &[&[Spawn(1), Spawn(2), ParkTimeout, Swap(0, 2, relaxed)], &[Unpark(0)], &[Load(0, relaxed)]],
+        ),
+        ("a receiver that waits", &[&[Spawn(1), Spawn(2)], &[ReceiveTimeout(0)], &[TrySend(0)]]),
+    ];
+    for &(name, threads) in programs {
+        let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
+        let channels = vec![(Some(0), 1), (None, 0)];
+        let program = Program { threads, channels, barriers: vec![1, 1], ..Program::default() };
+        for bounds in [Some(MAX_BOUND), None] {
+            if let Err(difference) = check(&program, bounds) {
+                panic!("{name}: {difference:?}\n{program}");
+            }
+        }
+    }
+}
+
+/// A search that is unsound in a known way is found out.
+#[test]
+fn flaws_are_found() {
+    const PROGRAMS: u64 = 20_000;
+    const FLAWS: [Flaw; 7] = [
+        Flaw::NoConservativePoints,
+        Flaw::NaiveSleep,
+        Flaw::BlockedIgnored,
+        Flaw::EnablingIgnored,
+        Flaw::OneCandidate,
+        Flaw::PartsIgnored,
+        Flaw::NumbersTrusted,
+    ];
+    for flaw in FLAWS {
+        let flawed = |bound| reduced(bound).flawed(flaw);
+        let differs = |program: &Program| compare(program, MANNERS[0], Some(2), 500, &flawed).is_err();
+        let seed = (0..PROGRAMS).find(|&seed| differs(&generate::program(seed)));
+        let Some(seed) = seed else { panic!("{flaw:?} is not found by {PROGRAMS} programs") };
+        println!("{flaw:?}: {}", shrink(&generate::program(seed), &differs));
+    }
+}
+
+/// The same through the public interface: the bound and kind of the first failure, and the states of searches without.
+#[test]
+fn reports_agree() {
+    /// Of so many programs one is explored.
+    const REPORTED: u64 = 12;
+    for seed in seeds().filter(|seed| seed.is_multiple_of(REPORTED)) {
+        let program = Arc::new(generate::program(seed));
+        let plain =
+            search(&program, MANNERS[1], &mut icb_core::search::ContextBounded::new(Some(2)), MAX_EXECUTIONS);
+        if plain.stopped {
+            continue;
+        }
+        let explore = |reduction| -> Report {
+            let program = Arc::clone(&program);
+            let builder = Builder::new().max_bound(2).keep_going(true).max_steps(600).reduction(reduction);
+            builder.explore(move || run(&program, std::mem::forget))
+        };
+        let (plain, reduced) = (explore(Reduction::None), explore(Reduction::PartialOrder));
+        let bound = |report: &Report| report.failure.as_ref().map(|failure| failure.bound);
+        assert_eq!(bound(&plain), bound(&reduced), "{program}");
+        if plain.failure.is_none() && !program.has(|i| matches!(i, ArcTryUnwrap | WeakUpgrade)) {
+            for (plain, reduced) in plain.bounds.iter().zip(&reduced.bounds) {
+                assert_eq!(plain.states, reduced.states, "bound {}: {program}", plain.bound);
+            }
+        }
+    }
 }

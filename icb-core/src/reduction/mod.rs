@@ -3,4 +3,6 @@
 mod partial_order;
 
 pub use crate::program::{Everything, Reduction};
+#[doc(hidden)]
+pub use partial_order::Flaw;
 pub use partial_order::{PartialOrder, SleepRule};

@@ -1,6 +1,6 @@
 //! Whether a reduced search finds what the plain one finds, and the smallest program that shows that it does not.
 
-use super::language::Program;
+use super::language::{Instruction, Program};
 use super::search::{Found, Level, Manner, Outcome, search};
 use icb_core::program::Granularity;
 use icb_core::reduction::PartialOrder;
@@ -84,7 +84,7 @@ pub fn compare(
         let what = match last(&found) {
             Some(found) => {
                 tally.reduced += found.execution_count;
-                judge(expected, found, &mut tally)
+                judge(program, expected, found, &mut tally)
             }
             None => Some("the reduced search does not end".to_owned()),
         };
@@ -105,7 +105,7 @@ fn last(found: &Found) -> Option<&Level> {
 }
 
 /// What is wrong with what the reduced search found.
-fn judge(expected: &Level, found: &Level, tally: &mut Tally) -> Option<String> {
+fn judge(program: &Program, expected: &Level, found: &Level, tally: &mut Tally) -> Option<String> {
     let missing: Vec<&Outcome> = expected.outcomes.difference(&found.outcomes).collect();
     let invented: Vec<&Outcome> = found.outcomes.difference(&expected.outcomes).collect();
     if let Some(outcome) = invented.first() {
@@ -116,16 +116,25 @@ fn judge(expected: &Level, found: &Level, tally: &mut Tally) -> Option<String> {
         if !found.fails() {
             return Some(format!("no failure; expected {:?}", expected.cuts()));
         }
-        if expected.cuts() != found.cuts() {
-            return Some(format!("cut short by {:?} instead of {:?}", found.cuts(), expected.cuts()));
-        }
+        tally.cut_short += u64::from(!missing.is_empty());
+        return None;
+    }
+    if found.outcomes.iter().any(Outcome::waits_for_ever_on_a_condvar) {
+        // A wait wakes for no reason only while somebody else can go on. So where one of two executions that differ in
+        // the order of independent steps deadlocks, the other may go on at a cost; the deadlock is what counts.
         tally.cut_short += u64::from(!missing.is_empty());
         return None;
     }
     if let Some(outcome) = missing.first() {
         return Some(format!("lost {} of {}: {outcome:?}", missing.len(), expected.outcomes.len()));
     }
-    if expected.states != found.states {
+    // Until it is told again, the engine does not know the count after an operation that may have changed it; whether a
+    // drop is the last one then shows in the state.
+    // Threads that all spin are woken in turn, so that how often they look depends on more than what they saw.
+    let guesses = program.has(|i| {
+        matches!(i, Instruction::ArcTryUnwrap | Instruction::WeakUpgrade | Instruction::AwaitNonZero { .. })
+    });
+    if expected.states != found.states && !guesses {
         let lost = expected.states.difference(&found.states).count();
         return Some(format!("lost {lost} of {} states", expected.states.len()));
     }

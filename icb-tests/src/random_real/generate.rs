@@ -61,8 +61,8 @@ pub fn program(seed: u64) -> Program {
     for child in 1..thread_count {
         random.family(&mut threads, child);
     }
-    let channels =
-        (0..OBJECT_COUNT).map(|_| (random.pick(&[None, Some(0), Some(1), Some(2)]), random.below(thread_count)));
+    let channels = (0..OBJECT_COUNT)
+        .map(|_| (random.pick(&[None, Some(0), Some(1), Some(2)]), random.below(thread_count)));
     let channels = channels.collect();
     let barriers = (0..OBJECT_COUNT).map(|_| 1 + random.below(thread_count)).collect();
     Program { seed, threads, channels, barriers, counted_drop: random.chance(1, 3) }
@@ -95,12 +95,14 @@ impl Random {
 
     fn weighted(&mut self, weights: &[usize]) -> usize {
         let mut rest = self.below(weights.iter().sum());
-        weights.iter().position(|&weight| {
-            let here = rest < weight;
-            rest = rest.wrapping_sub(weight);
-            here
-        })
-        .unwrap_or(0)
+        weights
+            .iter()
+            .position(|&weight| {
+                let here = rest < weight;
+                rest = rest.wrapping_sub(weight);
+                here
+            })
+            .unwrap_or(0)
     }
 
     fn object(&mut self) -> usize {

@@ -12,7 +12,12 @@ pub enum Instruction {
     Store(usize, u64, Order),
     Add(usize, Order),
     Swap(usize, u64, Order),
-    Exchange { variable: usize, expected: u64, new: u64, weak: bool },
+    Exchange {
+        variable: usize,
+        expected: u64,
+        new: u64,
+        weak: bool,
+    },
     Fence(Order),
     Lock(usize),
     TryLock(usize),
@@ -37,11 +42,18 @@ pub enum Instruction {
     DropSender(usize),
     DropReceiver(usize),
     /// `call_once`, whose initialiser adds to a variable and, if `panics`, panics then.
-    CallOnce { once: usize, variable: usize, panics: bool },
+    CallOnce {
+        once: usize,
+        variable: usize,
+        panics: bool,
+    },
     OnceIsCompleted(usize),
     OnceGet(usize),
     OnceSet(usize),
-    OnceGetOrInit { once: usize, variable: usize },
+    OnceGetOrInit {
+        once: usize,
+        variable: usize,
+    },
     Arrive(usize),
     Park,
     ParkTimeout,
@@ -50,9 +62,16 @@ pub enum Instruction {
     Yield,
     Sleep,
     /// Reads a variable until it is not 0, a bounded number of times, with a hint in between.
-    SpinWhileZero { variable: usize, turns: usize, yields: bool },
+    SpinWhileZero {
+        variable: usize,
+        turns: usize,
+        yields: bool,
+    },
     /// Reads a variable until it is not 0.
-    AwaitNonZero { variable: usize, yields: bool },
+    AwaitNonZero {
+        variable: usize,
+        yields: bool,
+    },
     IsFinished(usize),
     Join(usize),
     Detach(usize),

@@ -3,7 +3,9 @@
 use super::language::Program;
 use super::walk::{Record, Shared, run};
 use icb_core::explore::{Explorer, Limits, Options};
-use icb_core::program::{Chooser, End, Granularity, Observer, Outcome as CoreOutcome, Program as CoreProgram, Strategy};
+use icb_core::program::{
+    Chooser, End, Granularity, Observer, Outcome as CoreOutcome, Program as CoreProgram, Strategy,
+};
 use icb_core::recording::Tape;
 use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_core::trace::{Failure, FailureKind};
@@ -19,6 +21,14 @@ pub enum Outcome {
     Deadlock(Vec<String>, Record),
     /// It was cut short by a failure of this kind.
     Failed(String),
+}
+
+impl Outcome {
+    /// Whether a thread is left that waits on a condvar without a timeout.
+    #[must_use]
+    pub fn waits_for_ever_on_a_condvar(&self) -> bool {
+        matches!(self, Outcome::Deadlock(blocked, _) if blocked.iter().any(|action| action.starts_with("Reacquire")))
+    }
 }
 
 /// How executions are run.

@@ -177,9 +177,7 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
     let count = program.threads.len();
     let mut hands: Vec<Hand> = (0..count).map(|_| Hand::default()).collect();
     for (channel, &(capacity, receiving)) in program.channels.iter().enumerate() {
-        let uses = |instruction: &Instruction| {
-            matches!(*instruction, Send(c) | TrySend(c) | DropSender(c) if c == channel)
-        };
+        let uses = |instruction: &Instruction| matches!(*instruction, Send(c) | TrySend(c) | DropSender(c) if c == channel);
         let used = program.has(|instruction| {
             uses(&instruction)
                 || matches!(instruction, Receive(c) | TryReceive(c) | ReceiveTimeout(c) | DropReceiver(c) if c == channel)
@@ -194,9 +192,8 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
                 (AnySender::Bounded(sender), receiver)
             }
         });
-        let sending = |thread: &usize| {
-            program.is_spawned(*thread) && program.threads[*thread].code.iter().any(uses)
-        };
+        let sending =
+            |thread: &usize| program.is_spawned(*thread) && program.threads[*thread].code.iter().any(uses);
         let mut senders: Vec<usize> = (0..count).filter(sending).collect();
         let last = senders.pop();
         for (thread, hand) in hands.iter_mut().enumerate() {
@@ -528,7 +525,8 @@ impl<'s> Walker<'s> {
             OnceGet(once) => self.see(shared.locks[once].get().map_or(NOTHING, |&value| value)),
             OnceSet(once) => self.see(u64::from(shared.locks[once].set(self.thread as u64).is_ok())),
             OnceGetOrInit { once, variable } => {
-                let value = shared.locks[once].get_or_init(|| 10 + shared.add(variable, 1, Ordering::Relaxed));
+                let value =
+                    shared.locks[once].get_or_init(|| 10 + shared.add(variable, 1, Ordering::Relaxed));
                 self.see(*value);
             }
             _ => unreachable!("{instruction:?} is not about Once"),

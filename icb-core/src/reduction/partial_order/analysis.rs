@@ -1,7 +1,7 @@
 //! Which alternatives an execution shows to be needed: races between pending operations and events before them.
 
-use super::PartialOrder;
 use super::events::Event;
+use super::{Flaw, PartialOrder};
 use crate::dependence;
 use crate::program::SchedulingPoint;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
@@ -18,7 +18,8 @@ impl PartialOrder {
             let concerned = newest.is_none_or(|(index, by)| {
                 by == thread || self.pending[thread].conflicts(&self.events.get(index).footprint)
             });
-            if concerned {
+            let ignored = self.flaw == Flaw::BlockedIgnored && !point.enabled.contains(thread);
+            if concerned && !ignored {
                 self.analyse_thread(depth, thread, point.pending[thread]);
             }
         }
@@ -45,7 +46,9 @@ impl PartialOrder {
                         break;
                     }
                     Relation::Unknown => self.add_with_block(depth, index, thread),
-                    Relation::Enabling if self.is_bounded() => self.add_with_block(depth, index, thread),
+                    Relation::Enabling if self.is_bounded() && self.flaw != Flaw::EnablingIgnored => {
+                        self.add_with_block(depth, index, thread)
+                    }
                     Relation::Enabling | Relation::Parked => {}
                 }
             }
@@ -57,6 +60,9 @@ impl PartialOrder {
     /// the event was pending.
     pub(super) fn analyse_part(&mut self, access: Access) {
         let Some(newest) = self.events.len().checked_sub(1) else { return };
+        if self.flaw == Flaw::PartsIgnored {
+            return;
+        }
         let event = self.events.get(newest);
         let thread = event.thread;
         self.clock.clone_from(&event.clock);
@@ -136,7 +142,7 @@ impl PartialOrder {
     fn add_with_block(&mut self, depth: usize, index: usize, thread: usize) {
         self.add(depth, index, thread);
         let block = self.events.get(index).block;
-        if self.is_bounded() && block != index {
+        if self.is_bounded() && block != index && self.flaw != Flaw::NoConservativePoints {
             self.add(depth, block, thread);
         }
     }
@@ -158,6 +164,12 @@ impl PartialOrder {
             if first.number <= self.clock.get(other) && first.clock.get(event.thread) < event.number {
                 self.candidates.insert(other);
             }
+        }
+        if self.flaw == Flaw::OneCandidate
+            && let Some(one) = self.candidates.first()
+        {
+            self.candidates.clear();
+            self.candidates.insert(one);
         }
         let bounded = self.budget.is_some();
         let lost = if node.enabled.contains(thread) {

@@ -38,6 +38,29 @@ pub enum SleepRule {
     Block,
 }
 
+/// Ways to be wrong, for tests that show that they would notice.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Flaw {
+    /// None: the search as it is.
+    #[default]
+    None,
+    /// The start of an event's context block is not tried.
+    NoConservativePoints,
+    /// Every alternative goes to sleep with its step.
+    NaiveSleep,
+    /// The pending operations of blocked threads are not analysed.
+    BlockedIgnored,
+    /// Events that enable an operation are no reason to try it before them.
+    EnablingIgnored,
+    /// Only one thread that could lead to a reversal is added.
+    OneCandidate,
+    /// What a thread does while it unwinds is not analysed.
+    PartsIgnored,
+    /// Sleeping blocks name objects that are new as if their numbers were the same in every execution.
+    NumbersTrusted,
+}
+
 /// Bounds searched one by one before a search without a last bound drops the bound altogether.
 const BOUNDS_BEFORE_UNBOUNDED: u32 = 3;
 
@@ -47,6 +70,7 @@ pub struct PartialOrder {
     /// `None`: every execution.
     max_bound: Option<u32>,
     rule: SleepRule,
+    flaw: Flaw,
     /// Label of the current bound.
     bound: u32,
     /// What an execution may cost now; `None`: anything.
@@ -84,6 +108,7 @@ impl PartialOrder {
         PartialOrder {
             max_bound,
             rule: SleepRule::default(),
+            flaw: Flaw::None,
             bound: 0,
             budget: Some(0),
             nodes: Vec::new(),
@@ -108,6 +133,14 @@ impl PartialOrder {
     #[must_use]
     pub fn sleep_rule(mut self, rule: SleepRule) -> Self {
         self.rule = rule;
+        self
+    }
+
+    /// Makes the search unsound, for tests of tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn flawed(mut self, flaw: Flaw) -> Self {
+        self.flaw = flaw;
         self
     }
 
@@ -279,14 +312,16 @@ impl PartialOrder {
             return;
         }
         let continued = node.previous == Some(thread) && !node.previous_yielded;
-        let footprint = if !bounded || continued || node.stops {
+        let naive = self.flaw == Flaw::NaiveSleep;
+        let footprint = if !bounded || continued || node.stops || naive {
             &node.step
         } else if rule == SleepRule::Block {
             &node.block
         } else {
             return;
         };
-        let sleeper = Sleeper::new(thread, footprint, node.object_count);
+        let known = if self.flaw == Flaw::NumbersTrusted { usize::MAX } else { node.object_count };
+        let sleeper = Sleeper::new(thread, footprint, known);
         node.sleep.push(sleeper);
     }
 
