@@ -123,6 +123,14 @@ fn what_was_lost_once_is_found() {
             "an early step begins a block",
             &[&[Spawn(1), Spawn(2), ParkTimeout, Swap(0, 2, relaxed)], &[Unpark(0)], &[Load(0, relaxed)]],
         ),
+        (
+            "readers come and go",
+            &[&[Spawn(1), Spawn(2), Read(0)], &[Read(0)], &[TryWrite(0), Write(0), WriteUnlock(0)]],
+        ),
+        (
+            "a reader comes, and two look",
+            &[&[Spawn(1), Spawn(2), TryRead(0)], &[TryWrite(0), Write(0)], &[Read(0), ReadUnlock(0)]],
+        ),
         ("a receiver that waits", &[&[Spawn(1), Spawn(2)], &[ReceiveTimeout(0)], &[TrySend(0)]]),
     ];
     for &(name, threads) in programs {

@@ -97,6 +97,12 @@ impl PartialOrder {
         if was_pending && was_ready {
             return Relation::Reversible;
         }
+        if operation.action == Action::WriteLock
+            && matches!(event.action, Action::ReadLock | Action::TryReadLock)
+        {
+            // A reader that comes keeps a writer out, and commutes with one that goes, who may let it in.
+            return Relation::Unknown;
+        }
         let enables = match need {
             Some(object) => match was_blocked(event, object, operation.action) {
                 Some(blocked) => Some(blocked && event.footprint.writes(object)),
