@@ -41,7 +41,7 @@ pub struct ObjectInit {
     /// Its address.
     pub address: *const (),
     /// Called at its first use in an execution, with `address`: the mirrored type may ask to be restored when the
-    /// execution ends (see [`on_execution_end`]).
+    /// execution ends (see [`on_execution_end`](super::on_execution_end)).
     pub on_first_use: Option<unsafe fn(*const ())>,
 }
 
