@@ -40,7 +40,11 @@ fn for_each_seed(seeds: Range<u64>, check: impl Fn(u64) + Sync) {
                     if seed >= seeds.end {
                         break;
                     }
-                    check(seed);
+                    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(seed)));
+                    if let Err(panic) = done {
+                        println!("panicked at seed {seed}");
+                        std::panic::resume_unwind(panic);
+                    }
                 }
             });
         }
