@@ -109,6 +109,9 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     let point = running.with(|e| e.is_point(location));
     if point {
         enter(running, operation, location);
+        if running.with(|e| e.giving_up) {
+            return true;
+        }
     }
     let stopped = running.with(|e| {
         e.threads[e.current].location = Some(location);

@@ -32,6 +32,9 @@ pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain
     }
     // The thread does not exist yet: its object is known only when the spawn takes effect.
     enter(running, Operation::new(Action::Spawn, ObjectId::NONE), location);
+    if running.with(|e| e.giving_up) {
+        return Some(running.with(|e| ThreadId::new(e.current)));
+    }
     if running.with(|e| e.thread_count) > crate::recording::MAX_THREADS {
         panic!("one execution has more than {} threads", crate::recording::MAX_THREADS);
     }
@@ -63,6 +66,9 @@ pub fn is_finished(thread: ThreadId) -> bool {
     }
     // Not a join: it never blocks, so it is announced as a plain read of the thread.
     enter(running, Operation::new(Action::CountRead, operation.object), location);
+    if running.with(|e| e.giving_up) {
+        return true;
+    }
     running.with(|e| e.finish_is_finished(Operation::new(Action::CountRead, operation.object)))
 }
 

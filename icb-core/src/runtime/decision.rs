@@ -85,7 +85,8 @@ impl Execution {
         let point = SchedulingPoint {
             step: self.step_count,
             previous: self.previous,
-            yielded: self.yielded,
+            // Where nobody could go on, whoever is let on now preempts nobody.
+            yielded: self.yielded || free,
             enabled: &self.enabled,
             early: &self.early,
             pending: &self.pending,

@@ -30,10 +30,10 @@ const fn may_be_spun_on(action: Action) -> bool {
 /// Announces an operation and returns when its thread has been chosen to take it.
 #[inline]
 pub(super) fn enter(running: &Running, operation: Operation, location: &'static Location<'static>) {
+    if running.with(|e| e.giving_up) {
+        return count_while_giving_up(running);
+    }
     let (next, suspension) = running.with(|e| {
-        if e.giving_up {
-            return (Next::Stay, None);
-        }
         let me = e.current;
         if e.end.is_some() {
             // The operation's object is gone, or something was freed twice.
@@ -80,16 +80,31 @@ pub(super) fn halt(running: &Running) {
     resumed(running);
 }
 
-/// Unwinds the calling thread, whose execution is given up.
+/// Unwinds the calling thread, whose execution is given up. If it is unwinding already, returns: it goes on doing so,
+/// and its operations are answered at once.
 #[cold]
 fn give_up(running: &Running) {
-    if std::thread::panicking() {
-        // It is unwinding already and cannot do so twice: its stack is given up as it is.
+    // Asked of the thread itself: `std::thread::panicking` is one flag for all that share this OS thread.
+    if !running.with(execution_is_unwinding) {
+        std::panic::resume_unwind(Box::new(GiveUp));
+    }
+}
+
+/// Counts an operation of a thread that is on its way to its end because the execution is given up. A loop among its
+/// destructors would never end: then its stack is given up as it is.
+#[cold]
+fn count_while_giving_up(running: &Running) {
+    /// More operations than any destructor needs.
+    const MAX_STEPS: u32 = 100_000;
+    let steps = running.with(|e| {
+        e.give_up_steps += 1;
+        e.give_up_steps
+    });
+    if steps > MAX_STEPS {
         loop {
             running.with(|e| e.threads[e.current].suspension).suspend();
         }
     }
-    std::panic::resume_unwind(Box::new(GiveUp));
 }
 
 /// Performs an operation whose effect is the runtime's alone.
@@ -104,6 +119,9 @@ pub(super) fn perform(
         return while_giving_up(running, operation.action);
     }
     enter(running, operation, location);
+    if running.with(|e| e.giving_up) {
+        return while_giving_up(running, operation.action);
+    }
     running.with(|e| e.apply(operation, changed))
 }
 
@@ -111,17 +129,7 @@ pub(super) fn perform(
 /// in the way that lets it come to its end. Nothing is taken for initialised that may not be.
 #[cold]
 fn while_giving_up(running: &Running, action: Action) -> Effect {
-    /// More operations than any destructor needs; a loop among them would never end.
-    const MAX_STEPS: u32 = 100_000;
-    let steps = running.with(|e| {
-        e.give_up_steps += 1;
-        e.give_up_steps
-    });
-    if steps > MAX_STEPS {
-        loop {
-            running.with(|e| e.threads[e.current].suspension).suspend();
-        }
-    }
+    count_while_giving_up(running);
     match action {
         Action::OnceCheck | Action::TryLock | Action::TryReadLock | Action::TryWriteLock => Effect::Refused,
         Action::OnceEnter => Effect::Run,
