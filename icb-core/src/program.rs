@@ -237,6 +237,14 @@ pub trait Program {
     fn label(&mut self, _bound: u32, _execution: u64) {}
 }
 
+/// Says that a test is not a function of its schedule.
+pub(crate) fn divergence_message(step: u64) -> String {
+    format!(
+        "the test did something else than before at step {step}, although it was given the same schedule: it depends \
+         on something outside the model (the real clock, random hashing, an address, a global, a file)"
+    )
+}
+
 /// A search through the executions of a program. It is asked for the choices of one execution after another.
 pub trait Strategy: Chooser {
     /// Prepares the next execution of the current bound. `false`: there is none left.

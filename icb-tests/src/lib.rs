@@ -8,3 +8,5 @@ pub mod abstract_program;
 pub mod programs;
 
 pub mod random_real;
+
+pub mod seeds;

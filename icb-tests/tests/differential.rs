@@ -11,6 +11,7 @@ use icb_tests::abstract_program::brute_force;
 use icb_tests::abstract_program::execution::Outcome;
 use icb_tests::abstract_program::random::{Case, MAX_BOUND, case};
 use icb_tests::abstract_program::real::{Enumeration, enumerate, explore};
+use icb_tests::seeds;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,30 +22,8 @@ const LONG_SEEDS: Range<u64> = 10_000..60_000;
 const REPORTED: u64 = 8;
 
 fn seeds() -> Range<u64> {
-    if let Ok(text) = std::env::var("ICB_SEEDS") {
-        let (first, end) = text.split_once("..").expect("ICB_SEEDS is a range, for example 0..100");
-        return first.parse().expect("a number")..end.parse().expect("a number");
-    }
-    if std::env::var_os("ICB_LONG").is_some() { LONG_SEEDS } else { SEEDS }
-}
-
-/// Runs `check` on every seed, on all processors.
-fn for_each_seed(seeds: Range<u64>, check: impl Fn(u64) + Sync) {
-    let next = AtomicU64::new(seeds.start);
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds.end {
-                        break;
-                    }
-                    check(seed);
-                }
-            });
-        }
-    });
+    let usual = if std::env::var_os("ICB_LONG").is_some() { LONG_SEEDS } else { SEEDS };
+    seeds::from_environment().unwrap_or(usual)
 }
 
 /// The tester's view against the reference's, at one granularity.
@@ -86,7 +65,7 @@ fn compare_granularities(sync_only: &Enumeration, every_access: &Enumeration, co
 fn outcomes_at_each_bound_are_those_of_brute_force() {
     let max_bound = Some(u32::try_from(MAX_BOUND).expect("a small bound"));
     let counts: [AtomicU64; 3] = Default::default();
-    for_each_seed(seeds(), |seed| {
+    seeds::for_each(seeds(), |seed| {
         let Case { program, sync_only, every_access } = case(seed);
         let coarse = enumerate(&program, Granularity::SyncOnly, max_bound);
         compare(&coarse, &sync_only, &format!("synchronization only: {program}"));
@@ -105,7 +84,7 @@ fn outcomes_at_each_bound_are_those_of_brute_force() {
 #[test]
 fn the_reported_failure_has_the_fewest_preemptions() {
     let max_bound = u32::try_from(MAX_BOUND).expect("a small bound");
-    for_each_seed(seeds(), |seed| {
+    seeds::for_each(seeds(), |seed| {
         if !seed.is_multiple_of(REPORTED) {
             return;
         }

@@ -12,6 +12,7 @@ use icb_tests::random_real::language::Instruction::{self, *};
 use icb_tests::random_real::language::{Order, Program, Thread};
 use icb_tests::random_real::search::search;
 use icb_tests::random_real::walk::run;
+use icb_tests::seeds;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,32 +24,7 @@ const MAX_BOUND: u32 = 3;
 const MAX_EXECUTIONS: u64 = 1_500;
 
 fn seeds() -> Range<u64> {
-    let Ok(text) = std::env::var("ICB_SEEDS") else { return SEEDS };
-    let (first, end) = text.split_once("..").expect("ICB_SEEDS is a range, for example 0..100");
-    first.parse().expect("a number")..end.parse().expect("a number")
-}
-
-/// Runs `check` on every seed, on all processors.
-fn for_each_seed(seeds: Range<u64>, check: impl Fn(u64) + Sync) {
-    let next = AtomicU64::new(seeds.start);
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds.end {
-                        break;
-                    }
-                    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(seed)));
-                    if let Err(panic) = done {
-                        println!("panicked at seed {seed}");
-                        std::panic::resume_unwind(panic);
-                    }
-                }
-            });
-        }
-    });
+    seeds::from_environment().unwrap_or(SEEDS)
 }
 
 fn reduced(bound: Option<u32>) -> PartialOrder {
@@ -69,7 +45,7 @@ fn check(program: &Program, bounds: Option<u32>) -> Result<Tally, Difference> {
 fn campaign(bounds: Option<u32>) {
     let total = Mutex::new(Tally::default());
     let differences = AtomicU64::new(0);
-    for_each_seed(seeds(), |seed| {
+    seeds::for_each(seeds(), |seed| {
         let program = generate::program(seed);
         match check(&program, bounds) {
             Ok(tally) => *total.lock().expect("no panics here") += tally,

@@ -132,14 +132,10 @@ impl Execution {
         for thread in 0..self.thread_count {
             let Operation { action, object, .. } = self.pending[thread];
             if matches!(action, Action::CountDown | Action::CountLast) && object.is_some() {
-                let last = self.counts_strong(thread) && self.is_last(object);
+                let last = self.threads[thread].strong && self.is_last(object);
                 self.pending[thread].action = if last { Action::CountLast } else { Action::CountDown };
             }
         }
-    }
-
-    pub(super) fn counts_strong(&self, thread: usize) -> bool {
-        self.threads[thread].strong
     }
 
     /// Identifies the place of the program where the decision is taken, for the recognition of divergences.

@@ -206,7 +206,7 @@ impl CoroutineProgram {
             let (life, coroutine) =
                 self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
             let Some(mut coroutine) = coroutine else { continue };
-            if perform::is_live(life) && unwind {
+            if life == Life::Live && unwind {
                 self.running.with(|e| e.current = thread);
                 coroutine.resume();
             } else if life == Life::Unborn && unwind {

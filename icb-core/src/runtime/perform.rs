@@ -2,7 +2,7 @@
 
 use super::execution::Next;
 use super::object::Effect;
-use super::threads::{Life, Readiness};
+use super::threads::Readiness;
 use super::{GiveUp, Running, execution_is_unwinding};
 use crate::trace::{Action, Operation};
 use std::panic::Location;
@@ -138,9 +138,4 @@ fn while_giving_up(running: &Running, action: Action) -> Effect {
         }
         _ => Effect::Done,
     }
-}
-
-/// Whether the thread has begun and not ended.
-pub(super) fn is_live(life: Life) -> bool {
-    life == Life::Live
 }

@@ -9,8 +9,10 @@
 //! exactly once.
 
 use super::frontier::{Frontier, Group};
-use super::stack::{DecisionStack, branch_place, divergence_message, thread_place};
-use crate::program::{BranchPoint, Chooser, Everything, Outcome, Reduction, SchedulingPoint, Strategy};
+use super::stack::{DecisionStack, branch_place, thread_place};
+use crate::program::{
+    BranchPoint, Chooser, Everything, Outcome, Reduction, SchedulingPoint, Strategy, divergence_message,
+};
 use crate::trace::ThreadId;
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Plain depth-first search without a bound: the latest decision is changed first.
 
-use super::stack::{DecisionStack, branch_place, divergence_message, thread_place};
-use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy};
+use super::stack::{DecisionStack, branch_place, thread_place};
+use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, divergence_message};
 use crate::trace::ThreadId;
 
 /// The search. It tries every execution, whatever it costs; early expiries and spurious failures included.

@@ -132,11 +132,3 @@ pub(super) fn branch_place(point: &BranchPoint) -> u64 {
         ^ u64::from(point.costly)
         ^ (1 << 63)
 }
-
-/// Says that a test is not a function of its schedule.
-pub(super) fn divergence_message(step: u64) -> String {
-    format!(
-        "the test did something else than before at step {step}, although it was given the same schedule: it depends \
-         on something outside the model (the real clock, random hashing, an address, a global, a file)"
-    )
-}

@@ -23,7 +23,9 @@ mod node;
 
 use crate::clock::VectorClock;
 use crate::dependence;
-use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, Taken, ThreadSet};
+use crate::program::{
+    BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, Taken, ThreadSet, divergence_message,
+};
 use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
 use events::{Events, Footprint};
 use node::{Branch, Node, Sleeper};
@@ -379,12 +381,7 @@ impl PartialOrder {
     }
 
     fn diverge(&mut self, step: u64) {
-        self.divergence.get_or_insert_with(|| {
-            format!(
-                "the test did something else than before at step {step}, although it was given the same schedule: it \
-                 depends on something outside the model (the real clock, random hashing, an address, a global, a file)"
-            )
-        });
+        self.divergence.get_or_insert_with(|| divergence_message(step));
     }
 
     /// The node whose step is being taken.
