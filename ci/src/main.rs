@@ -6,6 +6,7 @@
 mod layers;
 mod steps;
 mod summary;
+mod surface;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,9 @@ const PARTS: [Part; 6] = [
 
 fn main() -> ExitCode {
     let asked: Vec<String> = std::env::args().skip(1).collect();
+    if asked == ["surface"] {
+        return write_surface();
+    }
     let unknown = asked.iter().find(|name| PARTS.iter().all(|part| part.name != name.as_str()));
     if let Some(name) = unknown {
         if !matches!(name.as_str(), "-h" | "--help") {
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         for part in &PARTS {
             eprintln!("  {:<12}{}", part.name, part.about);
         }
+        eprintln!("  {:<12}write the tables of std's surface anew (no part of CI)", "surface");
         return ExitCode::from(2);
     }
     let root = repository();
@@ -62,6 +67,20 @@ fn main() -> ExitCode {
         println!("{word:>6}  {name:<12}{:>7.1} s  {detail}", time.as_secs_f64());
     }
     if results.iter().all(|(_, result, _)| result.is_ok()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Not a part of CI: writes the tables of std's surface anew, for a new toolchain.
+fn write_surface() -> ExitCode {
+    match surface::run(&repository()) {
+        Ok(detail) => {
+            println!("{detail}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// The root of the repository: cargo says where this crate is.
