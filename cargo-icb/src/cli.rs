@@ -214,6 +214,14 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "PACKAGE")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) instrument: Vec<String>,
+    /// Zero-change: of the dependencies, compile only these against icb_std
+    #[arg(long, value_name = "PACKAGE", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) only: Vec<String>,
+    /// Zero-change: compile this package as it is, against the real std
+    #[arg(long, value_name = "PACKAGE", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) except: Vec<String>,
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH")]
     #[serde(skip)]

@@ -45,6 +45,8 @@ pub(crate) struct Finished {
     pub(crate) verdict: Verdict,
     /// A failure, explained.
     pub(crate) finding: Option<Finding>,
+    /// Whether the test's package knows nothing of icb.
+    pub(crate) unchanged: bool,
 }
 
 /// A failure with everything that is told about it.
@@ -72,6 +74,8 @@ pub(crate) enum Conclusion {
     Proved(String),
     /// It has no model, and passed.
     RunOnce,
+    /// It cannot be explored; run once for real, it passed.
+    Unmodelled(String),
     /// It fails and expects to.
     FailsAsExpected(String),
     /// It failed.
@@ -96,6 +100,14 @@ impl Record {
         self.rounds.iter().filter_map(|round| round.figures.as_ref()).map(|figures| figures.executions).sum()
     }
 
+    /// Whether the test knows nothing of icb and had one thread, hence one execution.
+    pub(crate) fn is_one_execution(&self) -> bool {
+        let alone = |round: &Finished| {
+            round.unchanged && round.figures.as_ref().is_some_and(|f| f.exhausted && f.max_threads <= 1)
+        };
+        self.rounds.len() == 1 && self.rounds.iter().all(alone)
+    }
+
     /// What the test comes to.
     pub(crate) fn conclusion(&self) -> Conclusion {
         let Some(last) = self.rounds.last() else {
@@ -113,6 +125,7 @@ impl Record {
                 Conclusion::Incomplete(format!("{reason} at bound {}: {proved}", last.task.min_bound))
             }
             Verdict::RunOnce => Conclusion::RunOnce,
+            Verdict::Unmodelled { reason } => Conclusion::Unmodelled(reason.clone()),
             Verdict::FailsAsExpected { message } => Conclusion::FailsAsExpected(first_line(message)),
             Verdict::Failed { failure, .. } => Conclusion::Failed(first_line(&failure.to_string())),
             Verdict::Ordinary { .. } => Conclusion::Failed("the test failed outside any model".to_owned()),
@@ -171,7 +184,8 @@ impl Tally {
     /// The exit code of the run: the worst that any test comes to.
     pub(crate) fn exit(&self) -> Exit {
         let exits = self.records.iter().map(|record| match record.conclusion() {
-            Conclusion::Proved(_) | Conclusion::RunOnce | Conclusion::FailsAsExpected(_) => Exit::Passed,
+            Conclusion::Proved(_) | Conclusion::RunOnce => Exit::Passed,
+            Conclusion::Unmodelled(_) | Conclusion::FailsAsExpected(_) => Exit::Passed,
             Conclusion::Failed(_) => Exit::TestFailed,
             Conclusion::Incomplete(_) => Exit::Incomplete,
             Conclusion::Refused(_) => Exit::Usage,
@@ -207,7 +221,7 @@ mod tests {
     fn round(bound: u32, verdict: Verdict) -> Finished {
         let task = Task { min_bound: bound, test: 0, max_bound: Bound::Limited(bound) };
         let figures = Some(BoundReport::new(bound));
-        Finished { task, figures, seconds: 0.0, verdict, finding: None }
+        Finished { task, figures, seconds: 0.0, verdict, finding: None, unchanged: false }
     }
 
     const HOLDS: Verdict = Verdict::Holds { last: false, exhausted: false, expects_failure: false };

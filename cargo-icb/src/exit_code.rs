@@ -55,6 +55,11 @@ pub(crate) enum Error {
     /// Cargo could not build, and has said why.
     #[error("the tests could not be built; what cargo and rustc say is above")]
     Build,
+    /// The mirrored library could not be built.
+    #[error(
+        "this toolchain cannot build the mirrored std (cargo icb is tried with Rust 1.95); what cargo and rustc say is above; use the opt-in way instead: let the crate depend on icb-std and call icb_std::model in its tests"
+    )]
+    Facade,
     /// Nothing to run.
     #[error("{0}")]
     NoTests(String),
@@ -84,7 +89,7 @@ impl Error {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Error::Usage(_) => Exit::Usage,
-            Error::Build => Exit::BuildFailed,
+            Error::Build | Error::Facade => Exit::BuildFailed,
             Error::NoTests(_) => Exit::NoTests,
             Error::NotStored(_) | Error::Damaged { .. } => Exit::Stored,
             Error::Internal(_) => Exit::Internal,

@@ -263,3 +263,41 @@ fn an_unmodified_published_crate_shows_its_published_bug() {
     let fixed = icb_with("spin-once-fixed", "test --max-bound 3 --locked", &[]);
     fixed.check(PASSED, &["proved spin-once-fixed::once::a_failed_initialisation_beside_another"]);
 }
+
+#[test]
+fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
+    let _alone = alone();
+    let said = icb_with("unchanged", "test --watchdog 2", &[]);
+    said.check(
+        FAILED,
+        &[
+            "FAILED unchanged::lib::tests::two_withdrawals: panic: assertion failed: account.balance() >= 0",
+            "1 preemption, found in execution 5, at src/lib.rs:",
+            "lock Mutex<i64>",
+            "proved unchanged::lib::tests::deposits: no failure in any execution (exhaustive)",
+            "one thread unchanged::lib::tests::a_result, unchanged::lib::tests::one_thread, ",
+            "unchanged::lib::tests::panics_as_expected\n",
+            "run once unchanged::lib::tests::waits_for_a_pipe: it blocks, or computes very long, outside the model",
+            "5 passed, 1 failed",
+            "Replay it with:  cargo icb replay tests::two_withdrawals",
+        ],
+    );
+    assert!(!said.text.contains("not instrumented"), "{}", said.text);
+    icb_with("unchanged", "replay two_withdrawals", &[])
+        .check(FAILED, &["account.balance() >= 0", "The failure shows again."]);
+    icb_with("unchanged", "test --ignored", &[]).check(
+        FAILED,
+        &[
+            "FAILED unchanged::lib::tests::a_result_that_fails: panic: ",
+            "FAILED unchanged::lib::tests::does_not_panic: panic: test did not panic as expected",
+            "0 passed, 2 failed",
+        ],
+    );
+    // Cargo compiles nothing that has been compiled, and starts at once.
+    let again = icb_with("unchanged", "test one_thread", &[]);
+    again.check(PASSED, &["1 passed, 0 failed"]);
+    assert!(!again.text.contains("Compiling"), "{}", again.text);
+    // What is excepted stays on the real std: its tests run once, as they are.
+    icb_with("unchanged", "test --except unchanged two_withdrawals", &[])
+        .check(PASSED, &["run once unchanged::lib::tests::two_withdrawals"]);
+}

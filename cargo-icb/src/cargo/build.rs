@@ -1,9 +1,11 @@
 //! Builds the tests: an own target directory, an own profile, `--cfg icb`, everything else as the user has it.
 
-use super::config::{Config, Route, bootstrap};
+use super::attempt::Note;
+use super::config::{Config, FLAGS, Route, bootstrap};
 use super::metadata::{Workspace, has_harness};
-use super::swap;
 use super::tests::TargetId;
+use super::zero::{Zero, divide};
+use super::{facade, swap};
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use cargo_metadata::{Artifact, BuildScript, Message, Package, PackageId};
@@ -16,13 +18,16 @@ use std::process::{Command, Stdio};
 /// The profile: optimised, because a search runs a test a million times, with every check of a debug build.
 ///
 /// Line tables everywhere; for the workspace's own packages the names of inlined functions as well, for backtraces.
-const PROFILE: [&str; 6] = [
+const PROFILE: [&str; 8] = [
     "profile.icb.inherits=\"release\"",
     "profile.icb.debug-assertions=true",
     "profile.icb.overflow-checks=true",
     "profile.icb.debug=\"limited\"",
     "profile.icb.package.\"*\".debug=\"line-tables-only\"",
     "profile.icb.panic=\"unwind\"",
+    // What a release build may do beyond that costs time, and the names of functions.
+    "profile.icb.lto=\"off\"",
+    "profile.icb.strip=\"none\"",
 ];
 
 /// A test executable.
@@ -35,6 +40,8 @@ pub(crate) struct Executable {
     pub(crate) directory: PathBuf,
     /// What cargo sets for its tests.
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Its package knows nothing of icb: every test is explored as it is.
+    pub(crate) unchanged: bool,
 }
 
 /// What a build has made.
@@ -43,7 +50,12 @@ pub(crate) struct Build {
     pub(crate) executables: Vec<Executable>,
     /// Targets that have no harness.
     pub(crate) skipped: Vec<TargetId>,
+    /// What was to be instrumented, and could not be.
+    pub(crate) notes: Vec<Note>,
 }
+
+/// The stack of a thread in tests that know nothing of icb: what real threads have.
+const STACK_SIZE: &str = "2097152";
 
 /// The cargo that called us, or the one of the path.
 pub(crate) fn cargo() -> OsString {
@@ -57,19 +69,33 @@ pub(crate) fn build(
     options: &BuildArgs,
 ) -> Result<Build, Error> {
     workspace.check_selection(targets)?;
-    let recipe = Recipe::new(workspace, options)?;
-    let swap = swap::prepare(workspace, options, &recipe)?;
-    let mut command = recipe.command("test");
-    command.args(["--no-run", "--message-format=json-render-diagnostics"]);
-    command.args(targets.to_cargo()).args(options.features_to_cargo()).envs(swap);
-    let made = run(command)?;
-    Ok(assemble(workspace, &recipe.config, made))
+    let division = divide(workspace, targets);
+    let mut build = Build { executables: Vec::new(), skipped: Vec::new(), notes: Vec::new() };
+    if let Some(targets) = &division.opted_in {
+        let recipe = Recipe::new(workspace, options)?;
+        let swap = swap::prepare(workspace, options, &recipe)?;
+        let made = run(recipe.tests(targets, swap))?;
+        assemble(workspace, &recipe, made, &mut build);
+    }
+    if let Some(targets) = &division.unchanged {
+        let mut recipe = Recipe::new(workspace, options)?;
+        let facade = facade::prepare(workspace, options, &recipe.triple)?;
+        let zero = Zero::new(workspace, options, facade)?;
+        let environment = zero.environment(&recipe)?;
+        recipe.directory = zero.directory.clone();
+        recipe.zero = Some(zero);
+        let made = run(recipe.tests(targets, environment))?;
+        assemble(workspace, &recipe, made, &mut build);
+    }
+    Ok(build)
 }
 
 /// How everything is built: what is the same for the tests and for the mirrored library.
 pub(crate) struct Recipe<'a> {
     options: &'a BuildArgs,
-    directory: &'a Path,
+    directory: PathBuf,
+    /// If the packages know nothing of icb.
+    zero: Option<Zero>,
     /// The user's configuration of cargo.
     pub(crate) config: Config,
     /// The target triple.
@@ -82,7 +108,7 @@ pub(crate) struct Recipe<'a> {
 
 impl<'a> Recipe<'a> {
     /// Takes the user's options, configuration and environment together.
-    pub(crate) fn new(workspace: &'a Workspace, options: &'a BuildArgs) -> Result<Recipe<'a>, Error> {
+    pub(crate) fn new(workspace: &Workspace, options: &'a BuildArgs) -> Result<Recipe<'a>, Error> {
         let here = std::env::current_dir()
             .map_err(|error| Error::internal("there is no current directory", error))?;
         let config = Config::load(&here);
@@ -94,7 +120,16 @@ impl<'a> Recipe<'a> {
             None => host()?,
         };
         let profile = options.profile.clone().unwrap_or_else(|| "icb".to_owned());
-        Ok(Recipe { options, directory: &workspace.directory, config, triple, tell_triple, profile })
+        let directory = workspace.directory.clone();
+        Ok(Recipe { options, directory, zero: None, config, triple, tell_triple, profile })
+    }
+
+    /// The command that builds the tests of a selection.
+    fn tests(&self, targets: &TargetArgs, environment: swap::Environment) -> Command {
+        let mut command = self.command("test");
+        command.args(["--no-run", "--message-format=json-render-diagnostics"]);
+        command.args(targets.to_cargo()).args(self.options.features_to_cargo()).envs(environment);
+        command
     }
 
     /// A command of cargo that builds.
@@ -107,13 +142,18 @@ impl<'a> Recipe<'a> {
         }
         let variable = |name: &str| std::env::var(name).ok();
         let (encoded, plain) = (variable("CARGO_ENCODED_RUSTFLAGS"), variable("RUSTFLAGS"));
-        match self.config.route(encoded.as_deref(), plain.as_deref(), &self.triple) {
+        let zero = self.zero.as_ref().map(Zero::flags);
+        let flags = zero.as_ref().map_or(FLAGS, |flags| flags.each_ref().map(String::as_str));
+        match self.config.route(flags, encoded.as_deref(), plain.as_deref(), &self.triple) {
             Route::Environment(flags) => {
                 command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS")
             }
             Route::Argument(setting) => command.args(["--config", &setting]),
         };
-        command.env("RUSTC_BOOTSTRAP", bootstrap(variable("RUSTC_BOOTSTRAP").as_deref()));
+        if self.zero.is_none() {
+            let users = variable("RUSTC_BOOTSTRAP");
+            command.env("RUSTC_BOOTSTRAP", bootstrap(users.as_deref(), &["icb_std"]));
+        }
         command
     }
 
@@ -130,7 +170,7 @@ impl<'a> Recipe<'a> {
         if self.tell_triple {
             command.args(["--target", &self.triple]);
         }
-        command.arg("--target-dir").arg(self.directory);
+        command.arg("--target-dir").arg(&self.directory);
     }
 }
 
@@ -160,10 +200,15 @@ pub(crate) fn run(mut command: Command) -> Result<Made, Error> {
     if child.wait().map_err(failed)?.success() { Ok(made) } else { Err(Error::Build) }
 }
 
-fn assemble(workspace: &Workspace, config: &Config, made: Made) -> Build {
-    let mut built = Build { executables: Vec::new(), skipped: Vec::new() };
-    let shared = config.environment(&workspace.root);
+fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut Build) {
+    let mut shared = recipe.config.environment(&workspace.root);
     let Made { artifacts, scripts } = made;
+    if let Some(zero) = &recipe.zero {
+        shared.push(("ICB_STACK_SIZE".into(), STACK_SIZE.into()));
+        let files: Vec<&str> =
+            artifacts.iter().flat_map(|made| &made.filenames).map(|p| p.as_str()).collect();
+        built.notes = zero.notes(&files);
+    }
     for artifact in artifacts.into_iter().filter(|artifact| artifact.profile.test) {
         let Some((package, path)) = workspace.package(&artifact.package_id).zip(artifact.executable) else {
             continue;
@@ -176,11 +221,11 @@ fn assemble(workspace: &Workspace, config: &Config, made: Made) -> Build {
         let path: PathBuf = path.into();
         let mut environment = shared.clone();
         environment.extend(package_environment(package, scripts.get(&package.id)));
-        environment.push(library_path(&path, scripts.values(), &workspace.directory));
+        environment.push(library_path(&path, scripts.values(), &recipe.directory));
         let directory = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
-        built.executables.push(Executable { target, path, directory, environment });
+        let unchanged = recipe.zero.is_some();
+        built.executables.push(Executable { target, path, directory, environment, unchanged });
     }
-    built
 }
 
 /// What cargo sets for the tests of a package.

@@ -6,8 +6,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Flags that turn the mirrored library on.
-const FLAGS: [&str; 4] = ["--cfg", "icb", "--check-cfg", "cfg(icb)"];
+/// Flags that turn the mirrored library on, in crates that name it themselves.
+pub(crate) const FLAGS: [&str; 4] = ["--cfg", "icb", "--check-cfg", "cfg(icb)"];
 
 /// Cargo's separator in `CARGO_ENCODED_RUSTFLAGS`.
 const SEPARATOR: char = '\x1f';
@@ -66,17 +66,23 @@ impl Config {
     }
 
     /// How our flags are to be added, given the two variables of the environment.
-    pub(crate) fn route(&self, encoded: Option<&str>, plain: Option<&str>, triple: &str) -> Route {
+    pub(crate) fn route(
+        &self,
+        flags: [&str; 4],
+        encoded: Option<&str>,
+        plain: Option<&str>,
+        triple: &str,
+    ) -> Route {
         let separator = SEPARATOR.to_string();
-        let ours = FLAGS.join(&separator);
-        if let Some(flags) = encoded.filter(|flags| !flags.is_empty()) {
-            return Route::Environment(format!("{flags}{SEPARATOR}{ours}"));
+        let ours = flags.join(&separator);
+        if let Some(users) = encoded.filter(|users| !users.is_empty()) {
+            return Route::Environment(format!("{users}{SEPARATOR}{ours}"));
         }
-        if let Some(flags) = plain {
-            let words = flags.split_whitespace().chain(FLAGS);
+        if let Some(users) = plain {
+            let words = users.split_whitespace().chain(flags);
             return Route::Environment(words.collect::<Vec<_>>().join(&separator));
         }
-        let list = FLAGS.map(|flag| format!("'{flag}'")).join(",");
+        let list = flags.map(|flag| format!("'{flag}'")).join(",");
         let key = if self.has_target_flags(triple) { "target.'cfg(all())'" } else { "build" };
         Route::Argument(format!("{key}.rustflags=[{list}]"))
     }
@@ -109,14 +115,18 @@ impl Config {
     }
 }
 
-/// The value of `RUSTC_BOOTSTRAP` under which the mirrored library, and only it, may use unstable features.
-pub(crate) fn bootstrap(users: Option<&str>) -> String {
-    match users {
-        None | Some("") => "icb_std".to_owned(),
-        Some("1") => "1".to_owned(),
-        Some(list) if list.split(',').any(|name| name == "icb_std") => list.to_owned(),
-        Some(list) => format!("{list},icb_std"),
+/// The value of `RUSTC_BOOTSTRAP` under which these crates may use unstable features, besides those that the user names.
+pub(crate) fn bootstrap(users: Option<&str>, crates: &[&str]) -> String {
+    if users == Some("1") {
+        return "1".to_owned();
     }
+    let mut list: Vec<&str> = users.unwrap_or_default().split(',').filter(|name| !name.is_empty()).collect();
+    for name in crates {
+        if !list.contains(name) {
+            list.push(name);
+        }
+    }
+    list.join(",")
 }
 
 #[cfg(test)]
@@ -132,21 +142,23 @@ mod tests {
     #[test]
     fn our_flags_go_where_the_users_are() {
         let none = config("");
-        assert_eq!(none.route(None, None, "t"), Route::Argument(format!("build.rustflags={LIST}")));
-        let Route::Environment(flags) = none.route(None, Some("-Copt-level=1  --cfg x"), "t") else {
+        assert_eq!(none.route(FLAGS, None, None, "t"), Route::Argument(format!("build.rustflags={LIST}")));
+        let Route::Environment(flags) = none.route(FLAGS, None, Some("-Copt-level=1  --cfg x"), "t") else {
             panic!()
         };
         assert_eq!(flags.replace('\x1f', " "), "-Copt-level=1 --cfg x --cfg icb --check-cfg cfg(icb)");
-        let Route::Environment(flags) = none.route(Some("-a\x1fb c"), Some("-d"), "t") else { panic!() };
+        let Route::Environment(flags) = none.route(FLAGS, Some("-a\x1fb c"), Some("-d"), "t") else {
+            panic!()
+        };
         assert_eq!(flags.replace('\x1f', "|"), "-a|b c|--cfg|icb|--check-cfg|cfg(icb)");
         let build = config("[build]\nrustflags = ['--cfg', 'x']");
-        assert_eq!(build.route(None, None, "t"), none.route(None, None, "t"));
+        assert_eq!(build.route(FLAGS, None, None, "t"), none.route(FLAGS, None, None, "t"));
         for text in ["[target.t]\nrustflags = []", "[target.'cfg(unix)']\nrustflags = 'x'"] {
             let expected = Route::Argument(format!("target.'cfg(all())'.rustflags={LIST}"));
-            assert_eq!(config(text).route(None, None, "t"), expected, "{text}");
+            assert_eq!(config(text).route(FLAGS, None, None, "t"), expected, "{text}");
         }
         let other = config("[target.other]\nrustflags = []");
-        assert_eq!(other.route(None, None, "t"), none.route(None, None, "t"));
+        assert_eq!(other.route(FLAGS, None, None, "t"), none.route(FLAGS, None, None, "t"));
     }
 
     #[test]
@@ -158,7 +170,7 @@ mod tests {
             (Some("a,icb_std"), "a,icb_std"),
             (Some(""), "icb_std"),
         ] {
-            assert_eq!(bootstrap(users), expected);
+            assert_eq!(bootstrap(users, &["icb_std"]), expected);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The user's workspace: its packages, its target directory, what its manifests say about harnesses.
 
+use super::swap::names;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package, PackageId, TargetKind};
@@ -14,6 +15,8 @@ pub(crate) struct Workspace {
     /// `<target>/icb`: where everything that this tool makes goes.
     pub(crate) directory: PathBuf,
     packages: Vec<Package>,
+    /// What cargo means where no package is named.
+    default_members: Vec<PackageId>,
     /// `workspace.metadata` of the manifest.
     metadata: serde_json::Value,
 }
@@ -25,6 +28,7 @@ impl Workspace {
         let target = build.target_dir.clone().unwrap_or_else(|| metadata.target_directory.clone().into());
         let target = std::path::absolute(&target).unwrap_or(target);
         Ok(Workspace {
+            default_members: default_members(&metadata, build),
             root: metadata.workspace_root.into(),
             directory: target.join("icb"),
             packages: metadata.packages,
@@ -39,9 +43,40 @@ impl Workspace {
 
     /// The packages to instrument: those given, and those in the manifests' `metadata.icb.instrument`.
     pub(crate) fn instrumented(&self, given: &[String]) -> BTreeSet<String> {
+        self.listed("instrument", given)
+    }
+
+    /// Names that the command line gives, and those in a list of the manifests' `metadata.icb`.
+    pub(crate) fn listed(&self, list: &str, given: &[String]) -> BTreeSet<String> {
         let tables = self.packages.iter().map(|package| &package.metadata).chain([&self.metadata]);
-        let listed = tables.filter_map(|table| table.get("icb")?.get("instrument")?.as_array()).flatten();
+        let listed = tables.filter_map(|table| table.get("icb")?.get(list)?.as_array()).flatten();
         listed.filter_map(|name| name.as_str()).map(str::to_owned).chain(given.iter().cloned()).collect()
+    }
+
+    /// The members that a selection means.
+    pub(crate) fn selected(&self, targets: &TargetArgs) -> Vec<&Package> {
+        let named = |specs: &[String], package: &Package| {
+            let version = package.version.to_string();
+            specs.iter().any(|spec| names(spec, package.name.as_str(), &version))
+        };
+        let is_meant = |package: &&Package| {
+            if !targets.package.is_empty() {
+                return named(&targets.package, package);
+            }
+            (targets.workspace || self.default_members.contains(&package.id))
+                && !named(&targets.exclude, package)
+        };
+        self.packages.iter().filter(is_meant).collect()
+    }
+
+    /// A member by its name.
+    pub(crate) fn member(&self, name: &str) -> Option<&Package> {
+        self.packages.iter().find(|package| package.name.as_str() == name)
+    }
+
+    /// The names of all members.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.packages.iter().map(|package| package.name.as_str())
     }
 
     /// The package of an artifact.
@@ -92,6 +127,25 @@ impl Workspace {
         }
         file.lock().map_err(doing)?;
         Ok(file)
+    }
+}
+
+/// The member in whose directory cargo is called; at the root of a workspace, what its manifest says.
+fn default_members(metadata: &Metadata, build: &BuildArgs) -> Vec<PackageId> {
+    let here = build.manifest_path.clone().or_else(|| {
+        let here = std::env::current_dir().ok()?;
+        here.ancestors().map(|directory| directory.join("Cargo.toml")).find(|path| path.exists())
+    });
+    let here = here.and_then(|path| path.canonicalize().ok());
+    let is_root = here.as_ref().is_some_and(|path| {
+        metadata.workspace_root.join("Cargo.toml").as_std_path().canonicalize().ok().as_ref() == Some(path)
+    });
+    let is_here = |package: &&Package| {
+        here.is_some() && package.manifest_path.as_std_path().canonicalize().ok() == here
+    };
+    match metadata.packages.iter().find(is_here) {
+        Some(package) if !is_root => vec![package.id.clone()],
+        _ => metadata.workspace_default_members.iter().cloned().collect(),
     }
 }
 

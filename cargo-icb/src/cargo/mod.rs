@@ -1,8 +1,11 @@
 //! Everything that asks cargo or rustc: the workspace, its configuration, the build, the list of tests.
 
+pub(crate) mod attempt;
 pub(crate) mod build;
 pub(crate) mod config;
+pub(crate) mod facade;
 pub(crate) mod metadata;
 pub(crate) mod swap;
 pub(crate) mod tests;
 pub(crate) mod wrapper;
+pub(crate) mod zero;

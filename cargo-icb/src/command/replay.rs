@@ -122,17 +122,16 @@ fn wanted(arguments: &ReplayArgs, workspace: &Workspace) -> Result<Wanted, Error
 fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
     let features = !given.features.is_empty() || given.all_features || given.no_default_features;
     let source = if features { given } else { stored };
+    let list = |stored: &[String], given: &[String]| if given.is_empty() { stored } else { given }.to_vec();
     BuildArgs {
         features: source.features.clone(),
         all_features: source.all_features,
         no_default_features: source.no_default_features,
         target: given.target.clone().or_else(|| stored.target.clone()),
         profile: given.profile.clone().or_else(|| stored.profile.clone()),
-        instrument: if given.instrument.is_empty() {
-            stored.instrument.clone()
-        } else {
-            given.instrument.clone()
-        },
+        instrument: list(&stored.instrument, &given.instrument),
+        only: list(&stored.only, &given.only),
+        except: list(&stored.except, &given.except),
         ..BuildArgs::default()
     }
 }

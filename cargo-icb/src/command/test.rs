@@ -57,6 +57,9 @@ impl Run<'_> {
     }
 
     fn introduce(&self, console: &mut Console, build: &Build) {
+        for note in &build.notes {
+            console.line(&format!("not instrumented {} {}: {}", note.package, note.version, note.reason));
+        }
         for target in &build.skipped {
             console.line(&format!("     skipped {target}: it has a test harness of its own"));
         }
@@ -136,6 +139,12 @@ impl Run<'_> {
         if let Verdict::Failed { failure, .. } = &mut verdict {
             failure.execution += before;
         }
+        if self.tests[task.test].executable.unchanged
+            && let Verdict::Failed { failure, .. } = &verdict
+            && let Some(reason) = unmodelled(failure)
+        {
+            verdict = self.run_for_real(task, reason);
+        }
         let finding = match &verdict {
             Verdict::Failed { model, failure } => {
                 tell(Event::Replaying { task });
@@ -149,8 +158,29 @@ impl Run<'_> {
             seconds,
             verdict: verdict.clone(),
             finding,
+            unchanged: self.tests[task.test].executable.unchanged,
         })));
         verdict
+    }
+
+    /// Runs a test that cannot be explored as it is, without a model.
+    fn run_for_real(&self, task: Task, reason: String) -> Verdict {
+        let launch = Launch {
+            test: &self.tests[task.test],
+            directory: self.directory(task).join("once"),
+            environment: vec![("ICB_ONCE", "1".to_owned())],
+            watchdog: None,
+        };
+        match process::run(&launch, &mut |_| {}).map(|outcome| judge(&outcome, |_| None)) {
+            Ok(Verdict::RunOnce) => Verdict::Unmodelled { reason },
+            Ok(Verdict::Ordinary { output }) => {
+                Verdict::Ordinary { output: format!("{output}\n(run once for real: {reason})") }
+            }
+            Ok(other) => other,
+            Err(error) => {
+                Verdict::Broken(format!("cannot run {}: {error}", launch.test.executable.path.display()))
+            }
+        }
     }
 
     /// Where the process of a task keeps its files. The next bound finds there what this one leaves.
@@ -255,5 +285,22 @@ impl Run<'_> {
         }
         console.line("");
         console.line(&summary::last_line(tally, started.elapsed().as_secs_f64()));
+    }
+}
+
+/// Why a test that knows nothing of icb is no program that can be explored, if a failure says that. Where a limit on
+/// steps was reached later than in the first execution, it is a failure: then the steps depend on the schedule.
+fn unmodelled(failure: &Failure) -> Option<String> {
+    let first_line = failure.message.lines().next().unwrap_or_default();
+    match failure.kind {
+        FailureKind::Divergence => Some(format!("it does not follow its schedule: {first_line}")),
+        FailureKind::Blocked => {
+            let place = failure.location.as_ref().map_or_else(String::new, |place| format!(" after {place}"));
+            Some(format!("it blocks, or computes very long, outside the model{place}"))
+        }
+        FailureKind::StepLimit if failure.bound == 0 && failure.execution <= 1 => {
+            Some(format!("one execution is too long to explore: {first_line}"))
+        }
+        _ => None,
     }
 }

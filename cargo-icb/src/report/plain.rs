@@ -10,7 +10,7 @@ const WORD: usize = 12;
 /// `ok          bound 1  app::lib::queue  1,234 executions, 56 states, 0.7 s`.
 pub(crate) fn finished(name: &str, finished: &Finished) -> String {
     let mut line = format!("{} bound {:<2} {name}", word(&finished.verdict), finished.task.min_bound);
-    if let Verdict::RunOnce | Verdict::Ordinary { .. } = finished.verdict {
+    if let Verdict::RunOnce | Verdict::Unmodelled { .. } | Verdict::Ordinary { .. } = finished.verdict {
         line = format!("{} {:<8} {name}", word(&finished.verdict), "");
     }
     if let Some(figures) = &finished.figures {
@@ -23,7 +23,7 @@ pub(crate) fn finished(name: &str, finished: &Finished) -> String {
     }
     let detail = match &finished.verdict {
         Verdict::Failed { failure, .. } => Some(failure.to_string()),
-        Verdict::Incomplete { reason } => Some(reason.clone()),
+        Verdict::Incomplete { reason } | Verdict::Unmodelled { reason } => Some(reason.clone()),
         Verdict::FailsAsExpected { message } => Some(format!("fails as expected: {message}")),
         Verdict::Refused(message) | Verdict::Broken(message) => Some(message.clone()),
         Verdict::Holds { exhausted: true, .. } => Some("exhaustive".to_owned()),
@@ -38,7 +38,7 @@ pub(crate) fn finished(name: &str, finished: &Finished) -> String {
 fn word(verdict: &Verdict) -> StyledObject<String> {
     let (word, good) = match verdict {
         Verdict::Holds { .. } => ("ok", Some(true)),
-        Verdict::RunOnce => ("run once", Some(true)),
+        Verdict::RunOnce | Verdict::Unmodelled { .. } => ("run once", Some(true)),
         Verdict::FailsAsExpected { .. } => ("ok", Some(true)),
         Verdict::Incomplete { .. } => ("incomplete", None),
         Verdict::Failed { .. } | Verdict::Ordinary { .. } => ("FAILED", Some(false)),
@@ -118,6 +118,7 @@ mod tests {
             seconds: 1.0,
             verdict: Verdict::Holds { last: false, exhausted: false, expects_failure: false },
             finding: None,
+            unchanged: false,
         };
         assert_eq!(
             finished("a::t::x", &over),

@@ -5,24 +5,28 @@ use crate::event::{Conclusion, Record, Tally};
 use crate::worker::verdict::Verdict;
 use console::style;
 
-/// Names of tests without a model that are listed, at most.
+/// Names of tests that need no line of their own, listed at most.
 const MAX_LISTED: usize = 20;
 
 /// The table of all tests.
 pub(crate) fn table(names: &[String], tally: &Tally) -> Vec<String> {
     let mut lines = vec![style("Summary").bold().to_string()];
-    let mut once = Vec::new();
+    let (mut once, mut alone) = (Vec::new(), Vec::new());
     for (name, record) in names.iter().zip(&tally.records) {
         match record.conclusion() {
             Conclusion::RunOnce => once.push(name.as_str()),
+            // Nothing is to be said of each test that has one thread and one execution.
+            Conclusion::Proved(_) if record.is_one_execution() => alone.push(name.as_str()),
             conclusion => lines.extend(test(name, record, &conclusion)),
         }
     }
-    if !once.is_empty() {
-        let listed = once[..once.len().min(MAX_LISTED)].join(", ");
-        let rest = once.len().saturating_sub(MAX_LISTED);
-        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        lines.push(format!("{} {listed}{more}", coloured("run once", Some(true))));
+    for (word, names) in [("one thread", alone), ("run once", once)] {
+        if !names.is_empty() {
+            let listed = names[..names.len().min(MAX_LISTED)].join(", ");
+            let rest = names.len().saturating_sub(MAX_LISTED);
+            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            lines.push(format!("{} {listed}{more}", coloured(word, Some(true))));
+        }
     }
     lines
 }
@@ -31,6 +35,7 @@ fn test(name: &str, record: &Record, conclusion: &Conclusion) -> Vec<String> {
     let (word, good, text) = match conclusion {
         Conclusion::Proved(text) => ("proved", Some(true), text.clone()),
         Conclusion::RunOnce => ("run once", Some(true), String::new()),
+        Conclusion::Unmodelled(text) => ("run once", Some(true), text.clone()),
         Conclusion::FailsAsExpected(text) => ("ok", Some(true), format!("fails as expected: {text}")),
         Conclusion::Failed(text) => ("FAILED", Some(false), text.clone()),
         Conclusion::Incomplete(text) => ("incomplete", None, text.clone()),
@@ -67,7 +72,8 @@ pub(crate) fn last_line(tally: &Tally, time: f64) -> String {
     let mut counts = [0usize; 4];
     for record in &tally.records {
         counts[match record.conclusion() {
-            Conclusion::Proved(_) | Conclusion::RunOnce | Conclusion::FailsAsExpected(_) => 0,
+            Conclusion::Proved(_) | Conclusion::RunOnce => 0,
+            Conclusion::Unmodelled(_) | Conclusion::FailsAsExpected(_) => 0,
             Conclusion::Failed(_) => 1,
             Conclusion::Incomplete(_) => 2,
             Conclusion::Refused(_) | Conclusion::Broken(_) => 3,

@@ -30,6 +30,11 @@ pub(crate) enum Verdict {
     },
     /// The test has no model; it ran once and passed.
     RunOnce,
+    /// A test that is no model can be: it was run once, for real, and passed.
+    Unmodelled {
+        /// Why it could not be explored.
+        reason: String,
+    },
     /// A model failed and the test expects it to (`#[should_panic]`).
     FailsAsExpected {
         /// How.

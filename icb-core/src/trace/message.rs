@@ -1,5 +1,6 @@
 //! The messages that a worker process writes: one JSON object a line, each with the version of the protocol.
 
+use super::json;
 use super::{BoundReport, Failure, ObjectInfo, Report, Step, ThreadId, ThreadInfo, Trace};
 use serde::{Deserialize, Serialize};
 
@@ -116,7 +117,8 @@ impl TracePiece {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
+#[cfg_attr(any(test, feature = "decode"), derive(Deserialize))]
 struct Envelope {
     icb: u32,
     #[serde(flatten)]
@@ -124,6 +126,7 @@ struct Envelope {
 }
 
 /// Why a line is not a message.
+#[cfg(any(test, feature = "decode"))]
 #[derive(Debug, thiserror::Error)]
 pub enum ProtocolError {
     /// Another version.
@@ -140,7 +143,7 @@ pub enum ProtocolError {
 #[must_use]
 pub fn encode(message: &Message) -> String {
     let envelope = Envelope { icb: PROTOCOL_VERSION, message: message.clone() };
-    serde_json::to_string(&envelope)
+    json::to_string(&envelope)
         .unwrap_or_else(|error| unreachable!("messages hold nothing that JSON cannot express: {error}"))
 }
 
@@ -148,6 +151,7 @@ pub fn encode(message: &Message) -> String {
 ///
 /// # Errors
 /// If the line is of another protocol version or no message.
+#[cfg(any(test, feature = "decode"))]
 pub fn decode(line: &str) -> Result<Message, ProtocolError> {
     #[derive(Deserialize)]
     struct Version {

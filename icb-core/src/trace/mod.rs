@@ -4,6 +4,7 @@
 
 mod failure;
 mod id;
+mod json;
 mod message;
 mod operation;
 mod schedule;
@@ -13,7 +14,9 @@ pub mod table;
 
 pub use failure::{DeadlockEntry, Failure, FailureKind, RaceAccess};
 pub use id::{ObjectId, ThreadId};
-pub use message::{FrontierFile, Message, PROTOCOL_VERSION, ProtocolError, TracePiece, decode, encode};
+pub use message::{FrontierFile, Message, PROTOCOL_VERSION, TracePiece, encode};
+#[cfg(any(test, feature = "decode"))]
+pub use message::{ProtocolError, decode};
 pub use operation::{Access, Action, Mode, ObjectClass, Operation, Ordering};
 pub use schedule::{ParseScheduleError, Schedule, ScheduleEntry};
 pub use step::{Frame, ObjectInfo, SourceLocation, Step, Switch, ThreadInfo, Trace};

@@ -5,11 +5,12 @@ use crate::trace::{Frame, SourceLocation};
 use std::path::PathBuf;
 
 /// Crates whose frames say nothing about the program under test.
-const MACHINERY: [&str; 10] = [
+const MACHINERY: [&str; 11] = [
     "std",
     "core",
     "alloc",
     "icb_core",
+    "icb_harness",
     "icb_std",
     "generator",
     "test",
@@ -49,7 +50,8 @@ pub(super) fn backtrace(frames: &[Frame], sources: &Sources<'_>) -> Vec<Line> {
         !of_tool && !is_machinery(&frame.function)
     };
     let mut shown: Vec<&Frame> = frames.iter().filter(of_program).collect();
-    if shown.is_empty() {
+    let by_harness = |frame: &Frame| frame.function.contains("icb_harness");
+    if shown.is_empty() && !frames.iter().any(by_harness) {
         shown = frames.iter().collect();
     }
     let mut lines = Vec::new();
@@ -97,7 +99,7 @@ pub(super) fn is_machinery_file(file: &str) -> bool {
     let mut components = file.split('/').peekable();
     let mut in_package = false;
     while let Some(component) = components.next() {
-        in_package |= package(component) && components.peek() == Some(&"src");
+        in_package |= package(component) && matches!(components.peek(), Some(&("src" | "harness")));
     }
     in_package || file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
 }

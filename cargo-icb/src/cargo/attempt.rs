@@ -1,0 +1,175 @@
+//! Compiling a crate against the mirrored library when nobody knows whether that works: it is tried, with less and less
+//! replaced, and what could not be instrumented is noted with the compiler's reason. A crate that does not compile as
+//! it is either shows the compiler's own messages, with nothing of icb in them.
+
+use super::wrapper::{Compiler, Facades, Swap, execute};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+/// How the compiler says that a program has two global allocators.
+const TWO_ALLOCATORS: &str = "conflicts with global allocator";
+
+/// What remains of a crate that is compiled as it is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub(crate) struct Note {
+    /// The package.
+    pub(crate) package: String,
+    /// Its version.
+    pub(crate) version: String,
+    /// What distinguishes its files from those of other builds.
+    pub(crate) suffix: String,
+    /// The first error of the compiler.
+    pub(crate) reason: String,
+}
+
+/// Where the note about a crate is kept, if there is one.
+pub(super) struct Notes {
+    path: PathBuf,
+    package: String,
+    version: String,
+    suffix: String,
+}
+
+impl Notes {
+    pub(super) fn new(directory: PathBuf, package: &str, version: &str, arguments: &[OsString]) -> Notes {
+        let value = |prefix: &str| {
+            let text = arguments.iter().filter_map(|argument| argument.to_str());
+            text.filter_map(|text| text.strip_prefix(prefix)).next().unwrap_or("").to_owned()
+        };
+        let suffix = value("extra-filename=");
+        let path = directory.join(format!("{package}-{version}{suffix}.json"));
+        Notes { path, package: package.to_owned(), version: version.to_owned(), suffix }
+    }
+
+    fn clear(&self) {
+        // Most often there is none.
+        let _ = fs::remove_file(&self.path);
+    }
+
+    fn write(&self, reason: String) {
+        let Notes { package, version, suffix, .. } = self;
+        let (package, version, suffix) = (package.clone(), version.clone(), suffix.clone());
+        let note = Note { package, version, suffix, reason };
+        let text = serde_json::to_string(&note).unwrap_or_default();
+        let made = self.path.parent().map_or(Ok(()), fs::create_dir_all);
+        if let Err(error) = made.and_then(|()| fs::write(&self.path, text)) {
+            eprintln!("warning: cannot note in {} what is not instrumented: {error}", self.path.display());
+        }
+    }
+}
+
+/// The notes in a directory.
+pub(crate) fn notes(directory: &Path) -> Vec<Note> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
+    let mut notes: Vec<Note> = texts.filter_map(|text| serde_json::from_str(&text).ok()).collect();
+    notes.sort();
+    notes.dedup();
+    notes
+}
+
+/// The attempts at one crate.
+pub(super) struct Attempts<'a> {
+    pub(super) compiler: Compiler,
+    pub(super) swap: Swap<'a>,
+    pub(super) notes: Notes,
+}
+
+impl Attempts<'_> {
+    pub(super) fn run(&self, arguments: &[OsString]) -> ExitCode {
+        let mut reason = None;
+        let mut plain = false;
+        for facades in [Facades::All, Facades::NotAlloc] {
+            loop {
+                let harness = self.swap.harness(arguments, plain);
+                let rewritten = self.swap.rewrite(arguments, facades, harness);
+                match attempt(self.compiler.command(rewritten)) {
+                    Ok(()) => {
+                        self.notes.clear();
+                        return ExitCode::SUCCESS;
+                    }
+                    Err(held) if !plain && held.contains(TWO_ALLOCATORS) => plain = true,
+                    Err(held) => {
+                        reason.get_or_insert_with(|| first_error(&held));
+                        break;
+                    }
+                }
+            }
+        }
+        let as_it_is = self.swap.rewrite(arguments, Facades::None, None);
+        self.notes.write(reason.unwrap_or_default());
+        execute(self.compiler.command(as_it_is))
+    }
+}
+
+/// Runs the compiler. What it says about the crate is held back until it has succeeded; that a file is ready, cargo
+/// is told at once. The error is what was held back.
+fn attempt(mut command: Command) -> Result<(), String> {
+    let mut child = command
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
+    let mut held = String::new();
+    for line in child.stderr.take().into_iter().flat_map(|stderr| BufReader::new(stderr).lines()) {
+        let line = line.unwrap_or_default();
+        if line.contains(r#""$message_type":"artifact""#) {
+            tell(&line);
+        } else {
+            held += &line;
+            held.push('\n');
+        }
+    }
+    if child.wait().is_ok_and(|status| status.success()) {
+        tell(held.trim_end_matches('\n'));
+        return Ok(());
+    }
+    Err(held)
+}
+
+fn tell(text: &str) {
+    if !text.is_empty() {
+        // Cargo has gone if this cannot be written.
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+}
+
+/// The first error among the compiler's messages.
+fn first_error(held: &str) -> String {
+    #[derive(Deserialize)]
+    struct Diagnostic {
+        level: String,
+        message: String,
+    }
+    let mut diagnostics = held.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
+    let error = diagnostics.find(|diagnostic| diagnostic.level == "error").map(|error| error.message);
+    error.unwrap_or_else(|| held.lines().next().unwrap_or("the compiler gave no reason").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_is_the_reason() {
+        let held = "{\"level\":\"warning\",\"message\":\"w\"}\n{\"level\":\"error\",\"message\":\"`alloc` is ambiguous\"}\n{\"level\":\"error\",\"message\":\"x\"}\n";
+        assert_eq!(first_error(held), "`alloc` is ambiguous");
+        assert_eq!(first_error("ld: no\n"), "ld: no");
+    }
+
+    #[test]
+    fn notes_come_and_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let arguments = ["-C", "metadata=1", "-C", "extra-filename=-12ab"].map(OsString::from);
+        let note = Notes::new(directory.path().join("notes"), "a", "1.0.0", &arguments);
+        note.write("why".to_owned());
+        let [package, version, suffix, reason] = ["a", "1.0.0", "-12ab", "why"].map(str::to_owned);
+        let expected = Note { package, version, suffix, reason };
+        assert_eq!(notes(&directory.path().join("notes")), [expected]);
+        note.clear();
+        assert_eq!(notes(&directory.path().join("notes")), []);
+    }
+}

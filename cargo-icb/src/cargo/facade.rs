@@ -1,0 +1,217 @@
+//! The mirrored library as crates see it that have never heard of it: built once for each toolchain and target, from
+//! the sources packed into this executable, like a sysroot. It is built apart from the user's graph, so what it is
+//! made of stays on the real std even where the user's graph holds the same crates.
+//!
+//! Two harnesses are built: one brings the quarantining allocator, the other leaves the place to a program's own.
+
+use super::build::{cargo, run};
+use super::config::bootstrap;
+use super::metadata::Workspace;
+use crate::cli::BuildArgs;
+use crate::exit_code::Error;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The packed sources: paths, and what they hold.
+static SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// Packages of which the facade is made; in a user's graph they are never instrumented.
+pub(crate) const OWN: [&str; 3] = ["icb-std", "icb-core", "icb-harness"];
+
+/// Where the built libraries are.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Facade {
+    /// Changes whenever what is compiled against the facade has to be compiled again.
+    pub(crate) key: String,
+    /// In place of `std`, `core` and `alloc`.
+    pub(crate) library: PathBuf,
+    /// In place of `test`.
+    pub(crate) harness: PathBuf,
+    /// In place of `test`, for programs that have a global allocator of their own.
+    pub(crate) plain_harness: PathBuf,
+    /// Where the procedural macros are that they were compiled with; the compiler asks for these as well.
+    pub(crate) macros: PathBuf,
+}
+
+/// The facade for a target, built if need be.
+pub(crate) fn prepare(workspace: &Workspace, options: &BuildArgs, triple: &str) -> Result<Facade, Error> {
+    let directory = workspace.directory.join("facade");
+    let key = key(&rustc_version()?, triple);
+    let record = directory.join(format!("built-{triple}.json"));
+    let built = fs::read_to_string(&record).ok().and_then(|text| serde_json::from_str::<Facade>(&text).ok());
+    if let Some(built) = built
+        && built.key == key
+        && [&built.library, &built.harness, &built.plain_harness].into_iter().all(|path| path.exists())
+    {
+        return Ok(built);
+    }
+    let source = directory.join("source");
+    unpack(&source)?;
+    eprintln!("    Building the mirrored std, once for this toolchain");
+    let (library, plain_harness) = build(&source, &directory, options, triple, &[])?;
+    let (_, harness) = build(&source, &directory, options, triple, &["--features", "allocator"])?;
+    let macros = directory.join("target").join("release").join("deps");
+    let facade = Facade { key, library, harness, plain_harness, macros };
+    let text = serde_json::to_string(&facade).map_err(|error| Error::internal("cannot write JSON", error))?;
+    write(&record, &text)?;
+    Ok(facade)
+}
+
+/// What `rustc -vV` says.
+fn rustc_version() -> Result<String, Error> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(&rustc)
+        .arg("-vV")
+        .output()
+        .map_err(|error| Error::internal(format!("cannot run {}", rustc.display()), error))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn key(version: &str, triple: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    (SOURCES, version, triple).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// Lays the sources out as a workspace of their own. Files that are there already keep their time.
+fn unpack(directory: &Path) -> Result<(), Error> {
+    if SOURCES.is_empty() {
+        return Err(Error::Usage(
+            "this cargo-icb was built without the sources of icb-std, so it cannot instrument a crate that does not depend on it; install it from a clone with `cargo install --path cargo-icb`, or let the crate use icb_std".to_owned(),
+        ));
+    }
+    let mut wanted = BTreeSet::new();
+    for (name, text) in SOURCES {
+        let path = directory.join(name);
+        let text = if *name == "Cargo.toml" { manifest(text)? } else { (*text).to_owned() };
+        // Cargo strikes from the lock file what this workspace does not need; that is no reason to write it again.
+        let keep = *name == "Cargo.lock" && path.exists();
+        if !keep && fs::read_to_string(&path).ok().as_deref() != Some(text.as_str()) {
+            write(&path, &text)?;
+        }
+        wanted.insert(path);
+    }
+    remove_others(directory, &wanted);
+    Ok(())
+}
+
+/// The manifest of the repository's workspace, with the members that are packed.
+fn manifest(text: &str) -> Result<String, Error> {
+    let mut table: toml::Table =
+        text.parse().map_err(|error| Error::internal("the packed manifest is damaged", error))?;
+    if let Some(workspace) = table.get_mut("workspace").and_then(toml::Value::as_table_mut) {
+        workspace.remove("default-members");
+        let members =
+            ["icb-core", "icb-std", "icb-std/harness"].map(|name| toml::Value::String(name.to_owned()));
+        workspace.insert("members".to_owned(), toml::Value::Array(members.into()));
+    }
+    // Profiles of packages that are not packed would be complained about.
+    if let Some(profiles) = table.get_mut("profile").and_then(toml::Value::as_table_mut) {
+        profiles.retain(|name, _| name == "release");
+        // Names of functions, by which backtraces are told from the user's.
+        if let Some(release) = profiles.get_mut("release").and_then(toml::Value::as_table_mut) {
+            release.insert("debug".to_owned(), toml::Value::String("limited".to_owned()));
+        }
+    }
+    toml::to_string(&table).map_err(|error| Error::internal("cannot write a manifest", error))
+}
+
+/// Removes sources that an older version has left: cargo would not see them, but a build script or a module might.
+fn remove_others(directory: &Path, wanted: &BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            remove_others(&path, wanted);
+        } else if !wanted.contains(&path) {
+            // What cannot be removed is not named by any file that is read.
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| fs::write(path, text))
+        .map_err(|error| Error::internal(format!("cannot write {}", path.display()), error))
+}
+
+/// Builds the library and one of the harnesses; says where they are.
+fn build(
+    source: &Path,
+    directory: &Path,
+    options: &BuildArgs,
+    triple: &str,
+    features: &[&str],
+) -> Result<(PathBuf, PathBuf), Error> {
+    let mut command = Command::new(cargo());
+    command.args([
+        "build",
+        "--release",
+        "--package",
+        "icb-harness",
+        "--message-format=json-render-diagnostics",
+    ]);
+    command.args(features).args(["--target", triple]);
+    command.arg("--manifest-path").arg(source.join("Cargo.toml"));
+    command.arg("--target-dir").arg(directory.join("target"));
+    if options.offline || options.frozen {
+        command.arg("--offline");
+    }
+    // The user's flags and wrappers are for the user's code.
+    for name in ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET_DIR"] {
+        command.env_remove(name);
+    }
+    command.env("CARGO_ENCODED_RUSTFLAGS", "--cap-lints\x1fallow");
+    let users = std::env::var("RUSTC_BOOTSTRAP").ok();
+    command.env("RUSTC_BOOTSTRAP", bootstrap(users.as_deref(), &["icb_std", "icb_harness"]));
+    let made = run(command).map_err(|error| match error {
+        Error::Build => Error::Facade,
+        other => other,
+    })?;
+    let file = |name: &str| -> Result<PathBuf, Error> {
+        let artifacts = made.artifacts.iter().filter(|artifact| artifact.target.name == name);
+        let mut files = artifacts.flat_map(|artifact| &artifact.filenames);
+        // Beside the metadata in `deps` is the library itself; the copy in the directory above has no hash in its name.
+        let metadata = files.find(|file| file.extension() == Some("rmeta"));
+        let path = metadata.map(|file| file.with_extension("rlib").into_std_path_buf());
+        path.filter(|path| path.exists())
+            .ok_or_else(|| Error::Internal(format!("cargo has built no library {name}")))
+    };
+    Ok((file("icb_std")?, file("icb_harness")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packed_sources_are_a_workspace() {
+        let directory = tempfile::tempdir().unwrap();
+        unpack(directory.path()).unwrap();
+        let manifest = fs::read_to_string(directory.path().join("Cargo.toml")).unwrap();
+        let table: toml::Table = manifest.parse().unwrap();
+        let members = table["workspace"]["members"].as_array().unwrap();
+        for member in members {
+            let member = directory.path().join(member.as_str().unwrap());
+            assert!(member.join("Cargo.toml").exists() && member.join("src/lib.rs").exists(), "{member:?}");
+        }
+        // A second time nothing is written, and what does not belong there goes.
+        let stray = directory.path().join("icb-std/src/stray.rs");
+        fs::write(&stray, "").unwrap();
+        let lib = directory.path().join("icb-std/src/lib.rs");
+        let time = fs::metadata(&lib).unwrap().modified().unwrap();
+        unpack(directory.path()).unwrap();
+        assert_eq!((fs::metadata(&lib).unwrap().modified().unwrap(), stray.exists()), (time, false));
+    }
+
+    #[test]
+    fn the_key_follows_the_toolchain() {
+        assert_eq!(key("1", "t"), key("1", "t"));
+        assert_ne!(key("1", "t"), key("2", "t"));
+        assert_ne!(key("1", "t"), key("1", "u"));
+    }
+}

@@ -1,0 +1,155 @@
+//! Zero-change builds: which packages of the workspace are tested without knowing of icb, and how cargo is told to
+//! compile them, and everything they are made of, against the mirrored library.
+//!
+//! A package that depends on `icb-std`, itself or through another member, has opted in: its tests say themselves
+//! what is a model. Every other package's tests are run under the explorer as they are.
+
+use super::attempt::{self, Note};
+use super::build::Recipe;
+use super::facade::{Facade, OWN};
+use super::metadata::Workspace;
+use super::swap::Environment;
+use super::wrapper;
+use crate::cli::{BuildArgs, TargetArgs};
+use crate::exit_code::Error;
+use cargo_metadata::{DependencyKind, Package};
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+/// Which builds a selection of packages takes, and with which selection each.
+#[derive(Debug, Default)]
+pub(crate) struct Division {
+    /// Packages that have opted in.
+    pub(crate) opted_in: Option<TargetArgs>,
+    /// Packages that know nothing of icb.
+    pub(crate) unchanged: Option<TargetArgs>,
+}
+
+/// Divides the selected packages.
+pub(crate) fn divide(workspace: &Workspace, targets: &TargetArgs) -> Division {
+    let selected = workspace.selected(targets);
+    let (opted_in, unchanged): (Vec<&Package>, Vec<&Package>) =
+        selected.iter().partition(|package| has_opted_in(workspace, package));
+    if unchanged.is_empty() {
+        return Division { opted_in: Some(targets.clone()), unchanged: None };
+    }
+    if opted_in.is_empty() {
+        return Division { opted_in: None, unchanged: Some(targets.clone()) };
+    }
+    let only = |packages: &[&Package]| TargetArgs {
+        package: packages.iter().map(|package| package.name.to_string()).collect(),
+        workspace: false,
+        exclude: Vec::new(),
+        ..targets.clone()
+    };
+    // A target that is named belongs to one of the two; cargo refuses names that a selection does not have.
+    let named = |packages: &[&Package]| {
+        let has = |names: &[String]| {
+            names.iter().any(|name| packages.iter().any(|p| p.targets.iter().any(|t| t.name == *name)))
+        };
+        let lists = [&targets.test, &targets.bin, &targets.example];
+        lists.iter().all(|names| names.is_empty()) || lists.iter().any(|names| has(names))
+    };
+    Division {
+        opted_in: named(&opted_in).then(|| only(&opted_in)),
+        unchanged: named(&unchanged).then(|| only(&unchanged)),
+    }
+}
+
+/// Whether a package, or a member that it is built from, depends on the mirrored library.
+fn has_opted_in(workspace: &Workspace, package: &Package) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![package];
+    while let Some(next) = open.pop() {
+        if !seen.insert(&next.id) {
+            continue;
+        }
+        if OWN.contains(&next.name.as_str()) {
+            return true;
+        }
+        let counted = next
+            .dependencies
+            .iter()
+            .filter(|d| next.id == package.id || d.kind != DependencyKind::Development);
+        for dependency in counted {
+            if dependency.name == OWN[0] {
+                return true;
+            }
+            open.extend(workspace.member(&dependency.name));
+        }
+    }
+    false
+}
+
+/// How a zero-change build is told apart from others, and what it leaves.
+pub(crate) struct Zero {
+    facade: Facade,
+    /// The packages that are instrumented; empty is all.
+    only: BTreeSet<String>,
+    except: BTreeSet<String>,
+    /// Where the build goes.
+    pub(crate) directory: PathBuf,
+}
+
+impl Zero {
+    /// Takes what was asked for together.
+    pub(crate) fn new(workspace: &Workspace, options: &BuildArgs, facade: Facade) -> Result<Zero, Error> {
+        let mut only = workspace.listed("only", &options.only);
+        let mut except = workspace.listed("except", &options.except);
+        if !only.is_empty() {
+            // What is tested itself is always instrumented, or there would be nothing to explore.
+            only.extend(workspace.names().map(str::to_owned));
+        }
+        except.extend(OWN.map(str::to_owned));
+        Ok(Zero { facade, only, except, directory: workspace.directory.join("zero") })
+    }
+
+    /// Compiler flags. Cargo knows nothing of what the wrapper adds; a flag that changes with it makes cargo compile anew
+    /// what has to be.
+    pub(crate) fn flags(&self) -> [String; 4] {
+        let mut hasher = DefaultHasher::new();
+        // Another version of this executable may compile in another way.
+        let ways = [include_str!("wrapper.rs"), include_str!("attempt.rs")];
+        (&self.facade.key, &self.only, &self.except, ways).hash(&mut hasher);
+        [
+            "--cfg".to_owned(),
+            format!("icb_facade=\"{:016x}\"", hasher.finish()),
+            "--check-cfg".to_owned(),
+            "cfg(icb_facade,values(any()))".to_owned(),
+        ]
+    }
+
+    /// What cargo and the wrapper must know.
+    pub(crate) fn environment(&self, recipe: &Recipe<'_>) -> Result<Environment, Error> {
+        let itself =
+            std::env::current_exe().map_err(|error| Error::internal("cannot find this executable", error))?;
+        let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(",");
+        let only = if self.only.is_empty() { "*".to_owned() } else { list(&self.only) };
+        let path = |path: &Path| path.as_os_str().to_owned();
+        let mut environment: Environment = vec![
+            ("RUSTC_WRAPPER", itself.into_os_string()),
+            (wrapper::LIBRARY, path(&self.facade.library)),
+            (wrapper::PACKAGES, only.into()),
+            (wrapper::EXCEPT, list(&self.except).into()),
+            (wrapper::HARNESSES[0], path(&self.facade.harness)),
+            (wrapper::HARNESSES[1], path(&self.facade.plain_harness)),
+            (wrapper::MACROS, path(&self.facade.macros)),
+            (wrapper::NOTES, path(&self.notes_directory())),
+        ];
+        environment.extend(recipe.config.wrapper().map(|users| (wrapper::NEXT, users)));
+        Ok(environment)
+    }
+
+    /// What could not be instrumented of a build, which is given as the names of its files.
+    pub(crate) fn notes(&self, files: &[&str]) -> Vec<Note> {
+        let mut notes = attempt::notes(&self.notes_directory());
+        notes.retain(|note| files.iter().any(|file| file.contains(&note.suffix)));
+        notes.dedup_by(|a, b| (&a.package, &a.version) == (&b.package, &b.version));
+        notes
+    }
+
+    fn notes_directory(&self) -> PathBuf {
+        self.directory.join("not-instrumented")
+    }
+}
