@@ -63,6 +63,13 @@ impl SchedulingPoint<'_> {
         }
     }
 
+    /// Whether every choice but the default one costs something.
+    #[must_use]
+    #[inline]
+    pub fn leaving_costs(&self) -> bool {
+        !self.yielded && self.previous.is_some_and(|previous| self.enabled.contains(previous.index()))
+    }
+
     /// Whether this thread would go on early.
     #[must_use]
     #[inline]
@@ -112,8 +119,42 @@ impl BranchPoint {
     }
 }
 
+/// A decision that has been taken before the execution begins, because the execution repeats the beginning of an
+/// earlier one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Foreseen {
+    /// Identifies the point; an execution that comes to another one has diverged.
+    pub place: u64,
+    /// The thread, or the outcome.
+    pub chosen: u32,
+}
+
+impl Foreseen {
+    /// Identifies a scheduling point by its [`place`](SchedulingPoint::place) and the threads that can go on there.
+    #[must_use]
+    #[inline]
+    pub fn place(place: u64, enabled: &ThreadSet, early: &ThreadSet) -> u64 {
+        Self::place_of_words(place, enabled.digest(), early.digest())
+    }
+
+    #[inline]
+    pub(crate) fn place_of_words(place: u64, enabled: u64, early: u64) -> u64 {
+        place ^ enabled.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ early.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+    }
+}
+
 /// Chooses. Given the same choices, a program must do the same.
 pub trait Chooser {
+    /// The first decisions of the execution, in order, so that a program need not ask for them: where it comes to the
+    /// place of the next one, it may take it as the answer. Before it asks, or where the place is another one, it
+    /// says with [`skip`](Self::skip) how many it has taken. A program may ask for all of them instead.
+    fn foreseen(&self) -> &[Foreseen] {
+        &[]
+    }
+
+    /// So many of the [`foreseen`](Self::foreseen) decisions have been taken since the last question, or `skip`.
+    fn skip(&mut self, _count: usize) {}
+
     /// Who takes the next step: a member of `point.enabled` or `point.early`. `None` gives the execution up.
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId>;
 

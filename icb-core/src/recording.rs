@@ -6,6 +6,7 @@
 //! thread, bit 30 preemption, bit 29 early).
 
 use crate::trace::{Schedule, ScheduleEntry, ThreadId};
+use std::ptr::NonNull;
 
 /// First bytes of a flight recorder's file.
 pub const MAGIC: [u8; 8] = *b"ICBFLY1\n";
@@ -22,14 +23,17 @@ pub const MAX_THREADS: usize = THREAD as usize;
 
 /// The choices of the running execution.
 pub struct Tape {
-    memory: Memory,
+    /// Keeps the memory that `words` points to.
+    _memory: Memory,
+    /// The memory, as 32-bit words: the header's eight, then `capacity` records.
+    words: NonNull<u32>,
     length: usize,
     capacity: usize,
 }
 
-/// The memory, as 32-bit words: the header's eight, then the records.
+#[expect(dead_code, reason = "the fields are there to be dropped")]
 enum Memory {
-    Own(Box<[u32]>),
+    Own(Vec<u32>),
     Shared(memmap2::MmapMut),
 }
 
@@ -37,20 +41,6 @@ enum Memory {
 const HEADER_WORDS: usize = HEADER / 4;
 /// The word that holds the low half of the length. The high half stays 0.
 const LENGTH_WORD: usize = 6;
-
-impl Memory {
-    #[inline]
-    fn words(&mut self) -> &mut [u32] {
-        match self {
-            Memory::Own(words) => words,
-            Memory::Shared(map) => {
-                let count = map.len() / 4;
-                // SAFETY: a mapping begins at a page, so it is aligned for words, and `count` of them lie in it.
-                unsafe { std::slice::from_raw_parts_mut(map.as_mut_ptr().cast(), count) }
-            }
-        }
-    }
-}
 
 impl std::fmt::Debug for Tape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -68,43 +58,60 @@ impl Tape {
     /// A tape in ordinary memory.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        let words = vec![0; HEADER_WORDS + capacity].into_boxed_slice();
-        Self::begin(Memory::Own(words), capacity)
+        let mut words = vec![0; HEADER_WORDS + capacity];
+        let start = words.as_mut_ptr();
+        Self::begin(Memory::Own(words), start, capacity)
     }
 
     /// A tape in mapped memory of at least [`byte_count`](Self::byte_count) bytes.
+    ///
+    /// # Panics
+    /// If the mapping is smaller than the header.
     #[must_use]
-    pub fn mapped(map: memmap2::MmapMut) -> Self {
-        let capacity = map.len().saturating_sub(HEADER) / 4;
-        Self::begin(Memory::Shared(map), capacity)
+    pub fn mapped(mut map: memmap2::MmapMut) -> Self {
+        assert!(map.len() >= HEADER, "a tape needs {HEADER} bytes for its header");
+        let capacity = (map.len() - HEADER) / 4;
+        let start = map.as_mut_ptr().cast();
+        Self::begin(Memory::Shared(map), start, capacity)
     }
 
-    fn begin(mut memory: Memory, capacity: usize) -> Self {
+    fn begin(memory: Memory, start: *mut u32, capacity: usize) -> Self {
+        let Some(words) = NonNull::new(start) else { unreachable!("memory is not at null") };
+        let mut tape = Tape { _memory: memory, words, length: 0, capacity };
         let [a, b, c, d, e, f, g, h] = MAGIC;
         let magic = [[a, b, c, d], [e, f, g, h]].map(u32::from_ne_bytes);
-        memory.words()[..2].copy_from_slice(&magic);
-        Tape { memory, length: 0, capacity }
+        tape.words()[..2].copy_from_slice(&magic);
+        tape
+    }
+
+    #[inline]
+    fn words(&mut self) -> &mut [u32] {
+        // SAFETY: a vector of words, or a mapping, which begins at a page; with `capacity` words after the header's, owned by
+        // `_memory`, which stays where it is when the tape is moved.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_ptr(), HEADER_WORDS + self.capacity) }
     }
 
     /// Says what is being run; shown if the process dies.
     pub fn label(&mut self, model: u32, bound: u32, execution: u64) {
         let label = [model, bound, execution as u32, (execution >> 32) as u32];
-        self.memory.words()[2..6].copy_from_slice(&label.map(u32::to_le));
+        self.words()[2..6].copy_from_slice(&label.map(u32::to_le));
     }
 
     /// A new execution begins.
     pub fn clear(&mut self) {
         self.length = 0;
-        self.memory.words()[LENGTH_WORD] = 0;
+        self.words()[LENGTH_WORD] = 0;
     }
 
     #[inline]
     fn push(&mut self, record: u32) {
         if self.length < self.capacity {
-            let words = self.memory.words();
-            words[HEADER_WORDS + self.length] = record.to_le();
+            let at = HEADER_WORDS + self.length;
             self.length += 1;
-            words[LENGTH_WORD] = (self.length as u32).to_le();
+            let length = self.length as u32;
+            let words = self.words();
+            words[at] = record.to_le();
+            words[LENGTH_WORD] = length.to_le();
         }
     }
 
@@ -130,7 +137,7 @@ impl Tape {
     #[must_use]
     pub fn schedule(&mut self) -> Schedule {
         let end = HEADER_WORDS + self.length;
-        let records = &self.memory.words()[HEADER_WORDS..end];
+        let records = &self.words()[HEADER_WORDS..end];
         Schedule::new(records.iter().map(|record| decode(u32::from_le(*record))).collect())
     }
 }

@@ -8,6 +8,9 @@ pub struct ThreadSet {
 }
 
 impl ThreadSet {
+    /// Threads that fit into one word.
+    pub(crate) const WORD: usize = 64;
+
     /// The empty set.
     #[must_use]
     pub const fn new() -> Self {
@@ -85,6 +88,14 @@ impl ThreadSet {
         } else {
             self.len() == 1 && self.contains(thread)
         }
+    }
+
+    /// The set as one word, a bit for each thread: all of it, as long as there are no more than [`WORD`](Self::WORD)
+    /// threads.
+    #[must_use]
+    #[inline]
+    pub(crate) fn word(&self) -> u64 {
+        self.low
     }
 
     /// The threads, lowest first.

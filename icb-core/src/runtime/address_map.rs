@@ -51,7 +51,7 @@ impl std::fmt::Debug for AddressMap {
 const FIRST_BITS: u32 = 8;
 const MAX_STRIDE: usize = 16;
 /// Binary logarithm of the granularity, in bytes, at which objects are looked for before a block is searched.
-const LINE: u32 = 4;
+const LINE: u32 = 8;
 
 #[inline]
 const fn line_bit(line: usize) -> u64 {
@@ -125,12 +125,15 @@ impl AddressMap {
         }
     }
 
+    /// Whether an object may be in this block. `false`: there is none.
+    #[inline]
+    pub(crate) fn may_hold(&self, start: usize, size: usize) -> bool {
+        let (first, last) = (start >> LINE, (start + size.max(1) - 1) >> LINE);
+        last - first > 1 || self.lines & (line_bit(first) | line_bit(last)) != 0
+    }
+
     /// The memory of a block is freed: whatever object is in it is gone.
     pub(crate) fn forget_block(&mut self, start: usize, size: usize) {
-        let (first, last) = (start >> LINE, (start + size.max(1) - 1) >> LINE);
-        if last - first <= 16 && (first..=last).all(|line| self.lines & line_bit(line) == 0) {
-            return;
-        }
         if size > LARGE {
             let epoch = self.epoch;
             let inside = |entry: &&mut Entry| {

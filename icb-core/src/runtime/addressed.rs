@@ -2,8 +2,8 @@
 //! handle.
 
 use super::address_map::{GONE, Kind, key};
-use super::execution::Execution;
-use super::perform::{enter, halt, perform};
+use super::execution::{Execution, Next};
+use super::perform::{enter, halt, perform, suspend};
 use super::threads::MAX_SPURIOUS_FAILURES;
 use super::{Running, is_static, running};
 use crate::program::Granularity;
@@ -56,9 +56,10 @@ impl AtomicStep {
     }
 
     /// Completes the step: the bits read, if the operation reads, and the bits written, if it wrote.
+    #[inline(never)]
     pub fn finish(self, read: Option<u64>, written: Option<u64>) {
         self.running.with(|e| {
-            if !e.giving_up {
+            if !(e.attention && e.giving_up) {
                 e.finish_atomic(self.operation, read, written);
             }
         });
@@ -71,7 +72,13 @@ pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
     let running = running()?;
     let location = Location::caller();
     let operation = running.with(|e| Operation::new(action, e.atomic_object(target, location)));
-    enter(running, operation, location);
+    let me = running.with(|e| e.current);
+    let next = running.with(|e| if e.attention { None } else { Some(e.enter_atomic(operation, location)) });
+    match next {
+        Some(Next::Stay) => {}
+        Some(Next::Suspend) => suspend(running, me),
+        None => enter(running, operation, location),
+    }
     Some(AtomicStep { operation, running })
 }
 
@@ -220,14 +227,39 @@ impl Execution {
         object
     }
 
-    #[inline]
+    #[inline(always)]
     fn atomic_object(&mut self, target: AtomicRef, location: &'static Location<'static>) -> ObjectId {
-        let before = self.object_count;
-        let object = self.object_at(Kind::Atomic, target.address, target.type_name, location);
-        if self.object_count != before && is_static(target.address) {
+        self.note_freed();
+        match self.map.get(key(target.address.addr(), Kind::Atomic)) {
+            Some(object) if object != GONE => ObjectId::new(object as usize),
+            known => self.first_atomic_use(target, location, known.is_some()),
+        }
+    }
+
+    #[cold]
+    fn first_atomic_use(
+        &mut self,
+        target: AtomicRef,
+        location: &'static Location<'static>,
+        gone: bool,
+    ) -> ObjectId {
+        let object = self.enter_at(Kind::Atomic, target.address, target.type_name, location, gone);
+        if is_static(target.address) {
             self.keep_static_atomic(target);
         }
         object
+    }
+
+    /// Announces an atomic operation, which is always ready, and decides who takes the next step.
+    #[inline(always)]
+    fn enter_atomic(&mut self, operation: Operation, location: &'static Location<'static>) -> Next {
+        self.pending[self.current] = operation;
+        let thread = &mut self.threads[self.current];
+        thread.location = Some(location);
+        if !matches!(operation.action, Action::Store(_)) && thread.spins() {
+            self.await_change();
+        }
+        self.decide()
     }
 
     /// Remembers the initial value of a static atomic; it is written back when the execution has ended.

@@ -1,5 +1,6 @@
 //! The quarantining allocator: what an execution frees is poisoned and used again only after its end. So an address
 //! never means two objects in one execution, an access to a freed object is recognised, and so is a second free.
+//! Small blocks go round from one execution to the next without the system's allocator.
 //!
 //! The list of freed blocks is kept apart from the execution, because the engine itself allocates and frees while
 //! the execution is borrowed; the execution takes note of new entries at its next operation. This is the one
@@ -21,6 +22,29 @@ thread_local! {
 const MAX_POISONED: usize = 4096;
 const POISON: u8 = 0xDF;
 
+/// Small blocks are allocated in multiples of this many bytes, and kept for the next execution.
+const UNIT: usize = 16;
+/// Kinds of small blocks: one unit large, two, and so on.
+const SMALL_CLASSES: usize = 16;
+
+/// The layout that is asked of the system's allocator, here and everywhere in the process: small blocks are whole units,
+/// so that whoever needs as many of them can be given the block again.
+#[inline]
+const fn whole_units(layout: Layout) -> Layout {
+    match small_class(layout.size(), layout.align()) {
+        // SAFETY: the alignment is a power of two, and the size is small.
+        Some(class) => unsafe { Layout::from_size_align_unchecked((class + 1) * UNIT, UNIT) },
+        None => layout,
+    }
+}
+
+/// The kind of a small block.
+#[inline]
+const fn small_class(size: usize, align: usize) -> Option<usize> {
+    let class = size.wrapping_sub(1) / UNIT;
+    if class < SMALL_CLASSES && align <= UNIT { Some(class) } else { None }
+}
+
 /// A freed block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
@@ -28,7 +52,7 @@ pub(super) struct Block {
     pub(super) size: usize,
     align: u32,
     /// It looked poisoned when it was freed: it may have been freed before.
-    suspect: bool,
+    pub(super) suspect: bool,
 }
 
 /// Blocks that the running execution has freed.
@@ -41,11 +65,20 @@ pub(super) struct Quarantine {
     /// Entries that the execution has taken note of.
     pub(super) noted: usize,
     allocation_count: u64,
+    /// Small blocks that nobody uses, by kind; each begins with a pointer to the next.
+    small: [*mut u8; SMALL_CLASSES],
 }
 
 impl Quarantine {
     pub(super) const fn new() -> Self {
-        Quarantine { blocks: std::ptr::null_mut(), length: 0, capacity: 0, noted: 0, allocation_count: 0 }
+        Quarantine {
+            blocks: std::ptr::null_mut(),
+            length: 0,
+            capacity: 0,
+            noted: 0,
+            allocation_count: 0,
+            small: [std::ptr::null_mut(); SMALL_CLASSES],
+        }
     }
 
     /// Whether there are entries that have not been taken note of.
@@ -63,7 +96,7 @@ impl Quarantine {
     /// Whether the entry's block stands in an earlier entry too.
     pub(super) fn is_freed_again(&self, index: usize) -> bool {
         let block = self.get(index);
-        block.suspect && (0..index).any(|earlier| self.get(earlier).start == block.start)
+        (0..index).any(|earlier| self.get(earlier).start == block.start)
     }
 
     /// Takes an entry out: its memory will not be given back (it has been freed twice).
@@ -73,6 +106,27 @@ impl Quarantine {
         unsafe { (*self.blocks.add(index)).size = 0 };
     }
 
+    /// A small block of this kind that an earlier execution has left.
+    #[inline]
+    fn take_small(&mut self, class: usize) -> Option<*mut u8> {
+        let block = self.small[class];
+        if block.is_null() {
+            return None;
+        }
+        // SAFETY: a block in the list is free memory of a unit or more, and `put_small` has written a pointer there.
+        self.small[class] = unsafe { block.cast::<*mut u8>().read() };
+        Some(block)
+    }
+
+    /// Keeps a free small block.
+    #[inline]
+    fn put_small(&mut self, class: usize, block: *mut u8) {
+        // SAFETY: the block is free memory of a unit or more, aligned to a unit.
+        unsafe { block.cast::<*mut u8>().write(self.small[class]) };
+        self.small[class] = block;
+    }
+
+    #[inline]
     fn push(&mut self, block: Block) {
         if self.length == self.capacity && !self.grow() {
             // Without memory for the list, the block is lost: it stays allocated.
@@ -106,7 +160,9 @@ impl Quarantine {
     fn flush(&mut self) {
         for index in 0..self.length {
             let block = self.get(index);
-            if let (Ok(layout), true) =
+            if let Some(class) = small_class(block.size, block.align as usize) {
+                self.put_small(class, block.start as *mut u8);
+            } else if let (Ok(layout), true) =
                 (Layout::from_size_align(block.size, block.align as usize), block.size > 0)
             {
                 // SAFETY: the block was allocated by the system's allocator with this layout, and its owner freed it.
@@ -131,6 +187,12 @@ impl Quarantine {
 impl Drop for Quarantine {
     fn drop(&mut self) {
         self.flush();
+        for class in 0..SMALL_CLASSES {
+            while let Some(block) = self.take_small(class) {
+                // SAFETY: the block is free, and was allocated by the system's allocator with this layout.
+                unsafe { System.dealloc(block, Layout::from_size_align_unchecked((class + 1) * UNIT, UNIT)) };
+            }
+        }
         if let (Ok(layout), true) = (Layout::array::<Block>(self.capacity), self.capacity > 0) {
             // SAFETY: allocated in `grow` with this layout.
             unsafe { System.dealloc(self.blocks.cast(), layout) };
@@ -157,10 +219,16 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if let Some(quarantine) = current() {
             // SAFETY: see `allocation_count`.
-            unsafe { (*quarantine).allocation_count += 1 };
+            let quarantine = unsafe { &mut *quarantine };
+            quarantine.allocation_count += 1;
+            if let Some(block) =
+                small_class(layout.size(), layout.align()).and_then(|class| quarantine.take_small(class))
+            {
+                return block;
+            }
         }
         // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
+        unsafe { System.alloc(whole_units(layout)) }
     }
 
     #[inline]
@@ -170,7 +238,7 @@ unsafe impl GlobalAlloc for Allocator {
             unsafe { (*quarantine).allocation_count += 1 };
         }
         // SAFETY: the caller's promise.
-        unsafe { System.alloc_zeroed(layout) }
+        unsafe { System.alloc_zeroed(whole_units(layout)) }
     }
 
     #[inline]
@@ -184,7 +252,13 @@ unsafe impl GlobalAlloc for Allocator {
                 let suspect = size > 0
                     && start.read_volatile() == POISON
                     && start.add(size - 1).read_volatile() == POISON;
-                std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
+                if let Some(class) = small_class(size, layout.align()) {
+                    for unit in 0..=class {
+                        start.cast::<[u8; UNIT]>().add(unit).write([POISON; UNIT]);
+                    }
+                } else {
+                    std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
+                }
                 (*quarantine).push(Block {
                     start: start.addr(),
                     size,
@@ -193,14 +267,14 @@ unsafe impl GlobalAlloc for Allocator {
                 });
             },
             // SAFETY: the caller's promise.
-            None => unsafe { System.dealloc(start, layout) },
+            None => unsafe { System.dealloc(start, whole_units(layout)) },
         }
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if current().is_none() {
             // SAFETY: the caller's promise.
-            return unsafe { System.realloc(start, layout, size) };
+            return unsafe { self.realloc_outside(start, layout, size) };
         }
         // SAFETY: the caller promises that `size` makes a layout, owns the old block and gives it up. The two blocks
         // are different.
@@ -211,6 +285,31 @@ unsafe impl GlobalAlloc for Allocator {
                 self.dealloc(start, layout);
             }
             new
+        }
+    }
+}
+
+impl Allocator {
+    /// `realloc` where no execution runs.
+    ///
+    /// # Safety
+    /// As for [`GlobalAlloc::realloc`].
+    unsafe fn realloc_outside(self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let new = whole_units(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
+        let old = whole_units(layout);
+        if old.align() == new.align() {
+            // SAFETY: the block was allocated with the old layout.
+            return unsafe { System.realloc(start, old, new.size()) };
+        }
+        // SAFETY: the caller's promise; the two blocks are different.
+        unsafe {
+            let block = System.alloc(new);
+            if !block.is_null() {
+                std::ptr::copy_nonoverlapping(start, block, layout.size().min(size));
+                System.dealloc(start, old);
+            }
+            block
         }
     }
 }

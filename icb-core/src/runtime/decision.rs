@@ -2,7 +2,7 @@
 
 use super::execution::{Execution, Next};
 use super::threads::{Life, Readiness};
-use crate::program::{BranchPoint, Chooser, End, SchedulingPoint};
+use crate::program::{BranchPoint, Chooser, End, Foreseen, SchedulingPoint};
 use crate::trace::{Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ThreadId};
 use std::panic::Location;
 
@@ -11,7 +11,7 @@ const MAX_IDLE_WAKES: u32 = 200;
 
 impl Execution {
     /// The running thread announces its next operation: afterwards it is known who can go on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn announce(&mut self, operation: Operation, location: &'static Location<'static>) {
         let me = self.current;
         self.pending[me] = operation;
@@ -23,21 +23,64 @@ impl Execution {
             awaited.clear();
         }
         if may_block(operation.action) {
+            self.waited |= match self.threads[me].awaiting {
+                true => u64::MAX,
+                false => waited_bit(operation.object) | waited_bit(operation.other),
+            };
             self.waiting.insert(me);
             self.reconsider_thread(me);
         }
     }
 
     /// Chooses who takes the next step. On `Suspend` the caller must suspend its coroutine at once.
-    #[inline]
+    #[inline(always)]
     pub(super) fn decide(&mut self) -> Next {
+        if self.attention || self.step_count >= self.settings.max_steps || self.tape.is_full() {
+            return self.decide_among();
+        }
+        // Without attention there are few threads, so the words are the sets.
+        let (enabled, early) = (self.enabled.word(), self.early.word());
+        let next = if early == 0 && enabled.is_power_of_two() {
+            enabled.trailing_zeros() as usize
+        } else {
+            let place = Foreseen::place_of_words(self.place(), enabled, early);
+            match self.foreseen.follow(place) {
+                Some(next) if enabled != 0 => next as usize,
+                _ => return self.decide_among(),
+            }
+        };
         let me = self.current;
-        let alone = self.enabled.is_only(me) && self.early.is_empty();
-        if alone && !self.every_point && self.step_count < self.settings.max_steps {
-            self.take(me, false, false);
+        if next == me && enabled & (1 << next) != 0 {
+            self.take_again(next);
             return Next::Stay;
         }
-        self.decide_among()
+        let preemption = next != me && !self.yielded && enabled & (1 << me) != 0;
+        self.take(next, preemption, enabled & (1 << next) == 0);
+        if next == me { Next::Stay } else { Next::Suspend }
+    }
+
+    /// The running thread goes on with what was enabled.
+    #[inline(always)]
+    fn take_again(&mut self, next: usize) {
+        self.tape.run(next, false, false);
+        self.step_preemption = false;
+        self.step_early = false;
+        self.yielded = false;
+        self.previous = Some(ThreadId::new(next));
+        if self.waiting.word() & (1 << next) != 0 {
+            self.leave_waiting(next);
+        }
+    }
+
+    /// The thread that takes the next step does not wait any more.
+    fn leave_waiting(&mut self, next: usize) {
+        self.threads[next].awaiting = false;
+        self.waiting.remove(next);
+        self.early.remove(next);
+        self.enabled.insert(next);
+        if self.waiting.is_empty() {
+            self.waited = 0;
+        }
     }
 
     #[inline]
@@ -50,6 +93,17 @@ impl Execution {
         }
     }
 
+    /// The chooser is about to be asked: it is told how far its decisions have been followed.
+    #[inline]
+    fn catch_up(&mut self) {
+        let count = self.foreseen.interrupt();
+        if count > 0 {
+            self.chooser_mut().skip(count);
+        }
+    }
+
+    /// [`decide`](Self::decide), where the chooser may have to be asked.
+    #[inline(never)]
     pub(super) fn decide_among(&mut self) -> Next {
         if self.step_count >= self.settings.max_steps || self.tape.is_full() {
             let message = format!(
@@ -78,6 +132,7 @@ impl Execution {
                 };
             }
         }
+        self.catch_up();
         let place = self.place();
         if self.every_point {
             self.refresh_counts();
@@ -147,7 +202,6 @@ impl Execution {
     }
 
     /// The thread will take the next step.
-    #[inline]
     pub(super) fn take(&mut self, next: usize, preemption: bool, early: bool) {
         self.tape.run(next, preemption, early);
         self.step_preemption = preemption;
@@ -161,10 +215,9 @@ impl Execution {
         self.previous = Some(ThreadId::new(next));
         self.yielded = false;
         self.current = next;
-        self.threads[next].awaiting = false;
-        self.waiting.remove(next);
-        self.early.remove(next);
-        self.enabled.insert(next);
+        if self.waiting.contains(next) {
+            self.leave_waiting(next);
+        }
     }
 
     /// A step that needs no decision: it touches nothing that others could see, or its thread is unwinding.
@@ -272,7 +325,7 @@ impl Execution {
     /// An object has changed: those who wait for it may go on, or no longer.
     #[inline]
     pub(super) fn reconsider(&mut self, object: ObjectId) {
-        if !self.waiting.is_empty() {
+        if self.waited & waited_bit(object) != 0 {
             self.reconsider_waiting(object);
         }
     }
@@ -288,14 +341,27 @@ impl Execution {
         }
     }
 
+    /// The running thread waits for a change of anything that it has read.
+    pub(super) fn wait_for_anything(&mut self) {
+        self.waiting.insert(self.current);
+        self.waited = u64::MAX;
+    }
+
     /// Asks which outcome the step has.
     pub(super) fn branch(&mut self, operation: Operation, count: u32, costly: bool) -> u32 {
         let point = BranchPoint { thread: ThreadId::new(self.current), operation, count, costly };
+        self.catch_up();
         let index = self.chooser_mut().choose_branch(&point).min(count - 1);
         self.tape.branch(index, point.cost(index) > 0);
         self.step_branches.push(index);
         index
     }
+}
+
+/// The object's bit among those that are waited for.
+#[inline]
+fn waited_bit(object: ObjectId) -> u64 {
+    1 << (object.index() % 64)
 }
 
 pub(super) const fn is_pause(action: Action) -> bool {

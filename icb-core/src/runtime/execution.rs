@@ -10,7 +10,7 @@ use super::coroutine::Pool;
 use super::objects::Object;
 use super::threads::Thread;
 use crate::dependence::DependenceHash;
-use crate::program::{Chooser, End, Granularity, Observer, SchedulingPoint, ThreadSet};
+use crate::program::{Chooser, End, Foreseen, Granularity, Observer, SchedulingPoint, ThreadSet};
 use crate::recording::Tape;
 use crate::trace::{Access, Failure, FailureKind, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId};
 use std::collections::HashSet;
@@ -58,6 +58,7 @@ pub(super) struct Execution {
     pub(super) epoch: u32,
     pub(super) threads: Vec<Thread>,
     pub(super) thread_count: usize,
+    pub(super) ended_count: usize,
     pub(super) pending: Vec<Operation>,
     pub(super) objects: Vec<Object>,
     pub(super) object_count: usize,
@@ -67,6 +68,9 @@ pub(super) struct Execution {
     pub(super) early: ThreadSet,
     /// Threads whose pending operation may become enabled or disabled by what others do.
     pub(super) waiting: ThreadSet,
+    /// A bit, by number modulo 64, for every object that a waiting thread waits for; all bits if one waits for a change
+    /// of what it has read. May have bits too many.
+    pub(super) waited: u64,
     pub(super) ended: ThreadSet,
     /// What pending pauses wait for a change of; filled only for choosers that are told everything.
     pub(super) awaited: Vec<Vec<ObjectId>>,
@@ -83,6 +87,11 @@ pub(super) struct Execution {
     pub(super) has_counts: bool,
     /// The chooser is asked even where there is nothing to choose.
     pub(super) every_point: bool,
+    /// Something is not as usual: somebody watches the steps, a thread unwinds, the execution has ended or is being
+    /// given up. Where it is not set, an operation takes the short way.
+    pub(super) attention: bool,
+    /// What the chooser has decided beforehand; empty if it must be asked.
+    pub(super) foreseen: Script,
     pub(super) observer: Option<*mut dyn Observer>,
     pub(super) tape: Tape,
     pub(super) pool: Pool<super::ThreadJob>,
@@ -111,6 +120,45 @@ impl std::fmt::Debug for Execution {
     }
 }
 
+/// Decisions that the chooser has taken beforehand, and how far the execution has followed them.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    /// The chooser's own.
+    decisions: Option<std::ptr::NonNull<[Foreseen]>>,
+    next: usize,
+    /// Those that the chooser knows to be taken.
+    told: usize,
+}
+
+impl Script {
+    fn of(decisions: &[Foreseen]) -> Self {
+        Script { decisions: Some(decisions.into()), next: 0, told: 0 }
+    }
+
+    /// The choice for the decision at this place, if it has been taken beforehand.
+    #[inline]
+    pub(super) fn follow(&mut self, place: u64) -> Option<u32> {
+        let decisions = self.decisions.filter(|decisions| self.next < decisions.len())?;
+        // SAFETY: `begin` received the slice from the chooser, which outlives the execution (see `chooser_mut`) and
+        // leaves these decisions where they are until it has been asked for one after them; `next` is then beyond.
+        let foreseen = unsafe { &decisions.as_ref()[self.next] };
+        if foreseen.place != place {
+            return None;
+        }
+        self.next += 1;
+        Some(foreseen.chosen)
+    }
+
+    /// The chooser is about to be asked: how many decisions it has to be told of. It will have taken one more.
+    #[inline]
+    pub(super) fn interrupt(&mut self) -> usize {
+        let count = self.next - self.told;
+        self.next += 1;
+        self.told = self.next;
+        count
+    }
+}
+
 /// What the running thread does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
@@ -129,6 +177,7 @@ impl Execution {
             epoch: 0,
             threads: Vec::new(),
             thread_count: 0,
+            ended_count: 0,
             pending: Vec::new(),
             objects: Vec::new(),
             object_count: 0,
@@ -137,6 +186,7 @@ impl Execution {
             enabled: ThreadSet::new(),
             early: ThreadSet::new(),
             waiting: ThreadSet::new(),
+            waited: 0,
             ended: ThreadSet::new(),
             awaited: Vec::new(),
             current: 0,
@@ -150,6 +200,8 @@ impl Execution {
             chooser: None,
             has_counts: false,
             every_point: false,
+            attention: false,
+            foreseen: Script::default(),
             observer: None,
             tape,
             end: None,
@@ -175,6 +227,7 @@ impl Execution {
     ) {
         self.epoch = epoch;
         self.thread_count = 0;
+        self.ended_count = 0;
         self.pending.clear();
         self.object_count = 0;
         self.map.begin(epoch);
@@ -182,6 +235,7 @@ impl Execution {
         self.enabled.clear();
         self.early.clear();
         self.waiting.clear();
+        self.waited = 0;
         self.ended.clear();
         self.awaited.iter_mut().for_each(Vec::clear);
         self.previous = None;
@@ -192,6 +246,8 @@ impl Execution {
         self.chooser = Some(chooser);
         self.every_point = self.chooser_mut().wants_every_point();
         self.observer = observer;
+        self.attention = self.every_point || observer.is_some();
+        self.foreseen = Script::of(self.chooser_mut().foreseen());
         self.tape.clear();
         self.end = None;
         self.promotion = false;
@@ -207,6 +263,7 @@ impl Execution {
     pub(super) fn detach(&mut self) {
         self.chooser = None;
         self.observer = None;
+        self.foreseen = Script::default();
     }
 
     /// Enters an object that this execution has not seen.
@@ -249,14 +306,16 @@ impl Execution {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn note_new_blocks(&mut self) {
         while self.quarantine.has_news() {
             let index = self.quarantine.noted;
             self.quarantine.noted += 1;
             let block = self.quarantine.get(index);
-            self.map.forget_block(block.start, block.size);
-            if self.quarantine.is_freed_again(index) {
+            if self.map.may_hold(block.start, block.size) {
+                self.map.forget_block(block.start, block.size);
+            }
+            if block.suspect && self.quarantine.is_freed_again(index) {
                 self.quarantine.forget(index);
                 let message = format!("a block of {} bytes is freed a second time", block.size);
                 self.fail(Failure::new(FailureKind::DoubleFree, message));
@@ -285,6 +344,7 @@ impl Execution {
         if self.end.is_some() {
             return;
         }
+        self.attention = true;
         if self.every_point && !matches!(end, End::GivenUp) {
             self.refresh_counts();
             let me = ThreadId::new(self.current);

@@ -199,7 +199,10 @@ impl CoroutineProgram {
             Some(End::Failed(_)) => e.settings.unwind_failed,
             _ => true,
         });
-        self.running.with(|e| e.giving_up = true);
+        self.running.with(|e| {
+            e.giving_up = true;
+            e.attention = true;
+        });
         let count = self.running.with(|e| e.thread_count);
         // Latest first: what a thread has borrowed for its own threads is still there when these are unwound.
         for thread in (0..count).rev() {
@@ -347,7 +350,7 @@ fn end(running: &Running, panicked: bool) {
             return;
         }
         e.end_thread();
-        if (0..e.thread_count).all(|t| e.threads[t].life == Life::Ended) {
+        if e.ended_count == e.thread_count {
             e.stop(End::Passed);
         } else {
             e.decide();

@@ -35,6 +35,7 @@ fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
     let current = e.current;
     let thread = &mut e.threads[current];
     thread.unwinding = true;
+    e.attention = true;
     thread.panic = Some(PanicNote { message, location: info.location().map(Into::into), frames, order });
 }
 
@@ -76,6 +77,7 @@ pub(super) fn report_unhandled(e: &mut Execution) {
         .filter(|&t| e.threads[t].panicked && !e.threads[t].panic_handled)
         .min_by_key(|&t| e.threads[t].panic.as_ref().map(|p| p.order));
     if let Some(thread) = first {
+        e.attention = true;
         e.end = Some(End::Failed(Box::new(failure(e, thread))));
     }
 }

@@ -30,6 +30,29 @@ const fn may_be_spun_on(action: Action) -> bool {
 /// Announces an operation and returns when its thread has been chosen to take it.
 #[inline]
 pub(super) fn enter(running: &Running, operation: Operation, location: &'static Location<'static>) {
+    let me = running.with(|e| e.current);
+    let next = running.with(|e| {
+        if e.attention {
+            return None;
+        }
+        e.announce(operation, location);
+        if may_be_spun_on(operation.action) {
+            e.recognise_spinning();
+        }
+        if let Action::Receive { .. } = operation.action {
+            e.receiver_waits(operation.object);
+        }
+        Some(e.decide())
+    });
+    match next {
+        Some(Next::Stay) => {}
+        Some(Next::Suspend) => suspend(running, me),
+        None => enter_attentively(running, operation, location),
+    }
+}
+
+/// [`enter`], where something is not as usual.
+fn enter_attentively(running: &Running, operation: Operation, location: &'static Location<'static>) {
     if running.with(|e| e.giving_up) {
         return count_while_giving_up(running);
     }
@@ -75,8 +98,12 @@ fn resumed(running: &Running) {
 /// The execution has ended at this step: the thread does not go on.
 #[cold]
 pub(super) fn halt(running: &Running) {
-    let suspension = running.with(|e| e.threads[e.current].suspension);
-    suspension.suspend();
+    suspend(running, running.with(|e| e.current));
+}
+
+/// The thread `me`, which is the one that calls, does not go on until it is chosen.
+pub(super) fn suspend(running: &Running, me: usize) {
+    running.with(|e| e.threads[me].suspension).suspend();
     resumed(running);
 }
 
@@ -115,11 +142,11 @@ pub(super) fn perform(
     location: &'static Location<'static>,
     changed: bool,
 ) -> Effect {
-    if running.with(|e| e.giving_up) {
+    if running.with(|e| e.attention && e.giving_up) {
         return while_giving_up(running, operation.action);
     }
     enter(running, operation, location);
-    if running.with(|e| e.giving_up) {
+    if running.with(|e| e.attention && e.giving_up) {
         return while_giving_up(running, operation.action);
     }
     running.with(|e| e.apply(operation, changed))

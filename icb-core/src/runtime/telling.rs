@@ -8,7 +8,7 @@ use std::time::Duration;
 
 impl Execution {
     /// Completes a step that touched one object.
-    #[inline]
+    #[inline(always)]
     pub(super) fn finish_single(
         &mut self,
         operation: Operation,
@@ -22,7 +22,7 @@ impl Execution {
         if access.mode != Mode::Read {
             self.reconsider(access.object);
         }
-        if self.observer.is_some() || self.every_point {
+        if self.attention {
             self.accesses.clear();
             self.accesses.push(access);
             self.observe_step(operation, read, written, note);
@@ -41,7 +41,7 @@ impl Execution {
                 self.reconsider(access.object);
             }
         }
-        if self.observer.is_some() || self.every_point {
+        if self.attention {
             self.observe_step(operation, None, None, note);
             self.tell_step(operation);
         }
@@ -49,6 +49,7 @@ impl Execution {
     }
 
     /// Tells the chooser of the step, if it wants to know. The accesses stand in `accesses`.
+    #[cold]
     pub(super) fn tell_step(&mut self, operation: Operation) {
         if self.every_point
             && let Some(chooser) = self.chooser

@@ -11,7 +11,8 @@
 use super::frontier::{Frontier, Group};
 use super::stack::{DecisionStack, branch_place, thread_place};
 use crate::program::{
-    BranchPoint, Chooser, Everything, Outcome, Reduction, SchedulingPoint, Strategy, divergence_message,
+    BranchPoint, Chooser, Everything, Foreseen, Outcome, Reduction, SchedulingPoint, Strategy,
+    divergence_message,
 };
 use crate::trace::ThreadId;
 use std::collections::VecDeque;
@@ -30,8 +31,9 @@ struct Item {
     group: Group,
     /// Position in the frontier after the group.
     position: usize,
-    /// The next branch of the group.
-    next: usize,
+    /// Branches of the group that are left. The latest goes first: what leads to an earlier one is then still on the
+    /// decision stack.
+    left: usize,
     /// Decisions to take from the item; 0 when there is none.
     length: usize,
 }
@@ -111,25 +113,29 @@ impl<R: Reduction> ContextBounded<R> {
 
     /// Looks for the next work item of the current bound.
     fn next_item(&mut self) -> bool {
-        while self.item.next >= self.item.group.branches.len() {
-            self.item.next = 0;
+        let mut same_group = true;
+        while self.item.left == 0 {
             self.item.group.branches.clear();
             if self.current.read(&mut self.item.position, &mut self.item.group).is_none() {
                 return false;
             }
+            self.item.left = self.item.group.branches.len();
+            same_group = false;
         }
-        let (decision, _) = self.item.group.branches[self.item.next];
-        self.item.next += 1;
+        self.item.left -= 1;
+        let (decision, option) = self.item.group.branches[self.item.left];
         self.item.length = decision as usize + 1;
         self.items_begun += 1;
-        self.stack.clear();
+        if !(same_group && self.stack.branch_off(decision as usize, option)) {
+            self.stack.clear();
+        }
         true
     }
 
     /// The choice that the item prescribes for a decision: `None` for the default.
     fn prescribed(&mut self, decision: usize) -> Option<u32> {
         if decision + 1 == self.item.length {
-            return Some(self.item.group.branches[self.item.next - 1].1);
+            return Some(self.item.group.branches[self.item.left].1);
         }
         let deviations = &self.item.group.deviations;
         deviations.iter().find(|(index, _)| *index as usize == decision).map(|&(_, option)| option)
@@ -174,6 +180,10 @@ impl<R: Reduction> Chooser for ContextBounded<R> {
             return Some(ThreadId::new(chosen as usize));
         }
         self.stack.decide(default.index() as u32, false, place);
+        if self.cut && point.leaving_costs() && !self.keeps_bound(self.bound + 1) {
+            // Every alternative is beyond the last bound, and it is known that something is.
+            return Some(default);
+        }
         for thread in point.enabled.iter().filter(|&t| t != default.index()) {
             let thread = ThreadId::new(thread);
             if self.reduction.keeps(point, default, thread) {
@@ -210,6 +220,14 @@ impl<R: Reduction> Chooser for ContextBounded<R> {
         0
     }
 
+    fn foreseen(&self) -> &[Foreseen] {
+        self.stack.foreseen()
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.stack.skip(count);
+    }
+
     fn divergence(&self) -> Option<String> {
         self.stack.divergence()
     }
@@ -221,7 +239,7 @@ impl<R: Reduction> Strategy for ContextBounded<R> {
             self.started = true;
             true
         } else {
-            self.stack.backtrack() || self.next_item()
+            self.stack.backtrack(self.item.length) || self.next_item()
         };
         self.stack.rewind();
         self.branches.clear();

@@ -1,7 +1,9 @@
 //! Plain depth-first search without a bound: the latest decision is changed first.
 
 use super::stack::{DecisionStack, branch_place, thread_place};
-use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, divergence_message};
+use crate::program::{
+    BranchPoint, Chooser, Foreseen, Outcome, SchedulingPoint, Strategy, divergence_message,
+};
 use crate::trace::ThreadId;
 
 /// The search. It tries every execution, whatever it costs; early expiries and spurious failures included.
@@ -46,6 +48,14 @@ impl Chooser for DepthFirst {
         0
     }
 
+    fn foreseen(&self) -> &[Foreseen] {
+        self.stack.foreseen()
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.stack.skip(count);
+    }
+
     fn divergence(&self) -> Option<String> {
         self.stack.divergence()
     }
@@ -53,7 +63,7 @@ impl Chooser for DepthFirst {
 
 impl Strategy for DepthFirst {
     fn begin(&mut self) -> bool {
-        let found = if self.started { self.stack.backtrack() } else { true };
+        let found = if self.started { self.stack.backtrack(0) } else { true };
         self.started = true;
         self.stack.rewind();
         found

@@ -1,16 +1,13 @@
 //! The decisions of the current execution, with the alternatives that are still to be tried: what a stateless
 //! depth-first search remembers. Memory is proportional to the length of one execution.
 
-use crate::program::{BranchPoint, SchedulingPoint};
+use crate::program::{BranchPoint, Foreseen, SchedulingPoint};
 
-/// One decision: a point where more than one thread could go on, or one of several outcomes had to be chosen.
+/// What else is known of a decision.
 #[derive(Clone, Copy, Debug)]
-struct Decision {
-    chosen: u32,
+struct Origin {
     /// Its alternatives start here in `alternatives` and end where those of the next decision start.
     alternatives: u32,
-    /// Identifies the point; a replay that comes to another one has diverged.
-    place: u64,
     /// It is not the default choice.
     deviates: bool,
 }
@@ -18,7 +15,10 @@ struct Decision {
 /// Decisions of the current execution.
 #[derive(Debug, Default)]
 pub(super) struct DecisionStack {
-    decisions: Vec<Decision>,
+    /// Points where more than one thread could go on, or one of several outcomes had to be chosen, and the choices.
+    decisions: Vec<Foreseen>,
+    /// One for each decision.
+    origins: Vec<Origin>,
     alternatives: Vec<u32>,
     /// Decisions of the running execution that have been asked for.
     cursor: usize,
@@ -28,10 +28,39 @@ pub(super) struct DecisionStack {
 impl DecisionStack {
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        self.decisions.clear();
-        self.alternatives.clear();
+        self.truncate(0);
         self.cursor = 0;
         self.divergence = None;
+    }
+
+    /// Keeps the first `count` decisions only.
+    fn truncate(&mut self, count: usize) {
+        if let Some(origin) = self.origins.get(count) {
+            self.alternatives.truncate(origin.alternatives as usize);
+        }
+        self.decisions.truncate(count);
+        self.origins.truncate(count);
+    }
+
+    /// Goes back to the decision and takes another choice there. `false`: there is no such decision any more.
+    pub(super) fn branch_off(&mut self, decision: usize, option: u32) -> bool {
+        if decision >= self.decisions.len() || self.divergence.is_some() {
+            return false;
+        }
+        self.truncate(decision + 1);
+        self.decisions[decision].chosen = option;
+        self.origins[decision].deviates = true;
+        true
+    }
+
+    /// The decisions that the next execution repeats.
+    pub(super) fn foreseen(&self) -> &[Foreseen] {
+        if self.divergence.is_none() { &self.decisions } else { &[] }
+    }
+
+    /// So many decisions have been taken without asking.
+    pub(super) fn skip(&mut self, count: usize) {
+        self.cursor += count;
     }
 
     /// The execution is about to run from the start.
@@ -64,7 +93,8 @@ impl DecisionStack {
     #[inline]
     pub(super) fn decide(&mut self, chosen: u32, deviates: bool, place: u64) {
         let alternatives = self.alternatives.len() as u32;
-        self.decisions.push(Decision { chosen, alternatives, place, deviates });
+        self.decisions.push(Foreseen { place, chosen });
+        self.origins.push(Origin { alternatives, deviates });
         self.cursor += 1;
     }
 
@@ -74,25 +104,29 @@ impl DecisionStack {
         self.alternatives.push(option);
     }
 
-    /// Changes the last decision that has an alternative left. `false`: there is none.
-    pub(super) fn backtrack(&mut self) -> bool {
-        while let Some(decision) = self.decisions.last_mut() {
-            if self.alternatives.len() > decision.alternatives as usize
+    /// Changes the last decision that has an alternative left; the first `floor` decisions stay as they are. `false`:
+    /// there is none.
+    pub(super) fn backtrack(&mut self, floor: usize) -> bool {
+        while self.decisions.len() > floor
+            && let (Some(decision), Some(origin)) = (self.decisions.last_mut(), self.origins.last_mut())
+        {
+            if self.alternatives.len() > origin.alternatives as usize
                 && let Some(option) = self.alternatives.pop()
             {
                 decision.chosen = option;
-                decision.deviates = true;
+                origin.deviates = true;
                 return true;
             }
             self.decisions.pop();
+            self.origins.pop();
         }
         false
     }
 
     /// Decisions that are not the default: number and choice.
     pub(super) fn deviations(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let all = self.decisions.iter().enumerate();
-        all.filter(|(_, d)| d.deviates).map(|(index, d)| (index as u32, d.chosen))
+        let all = self.decisions.iter().zip(&self.origins).enumerate();
+        all.filter(|(_, (_, origin))| origin.deviates).map(|(index, (d, _))| (index as u32, d.chosen))
     }
 
     /// A digest of the first decisions' places.
@@ -120,9 +154,7 @@ impl DecisionStack {
 /// Identifies a scheduling point.
 #[inline]
 pub(super) fn thread_place(point: &SchedulingPoint<'_>) -> u64 {
-    point.place
-        ^ point.enabled.digest().wrapping_mul(0x9E37_79B9_7F4A_7C15)
-        ^ point.early.digest().wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+    Foreseen::place(point.place, point.enabled, point.early)
 }
 
 /// Identifies a branch point.

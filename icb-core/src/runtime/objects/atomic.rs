@@ -6,7 +6,7 @@ use crate::trace::{Access, Action, Mode, Operation, Ordering};
 
 impl Execution {
     /// Completes an atomic step: the bits read and written tell whether it changed anything.
-    #[inline]
+    #[inline(always)]
     pub(in crate::runtime) fn finish_atomic(
         &mut self,
         operation: Operation,
@@ -67,11 +67,11 @@ impl Execution {
     }
 
     #[cold]
-    fn await_change(&mut self) {
+    pub(in crate::runtime) fn await_change(&mut self) {
         let me = self.current;
         self.threads[me].begin_awaiting();
         self.note_awaited();
-        self.waiting.insert(me);
+        self.wait_for_anything();
         self.reconsider_thread(me);
     }
 

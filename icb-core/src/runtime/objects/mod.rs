@@ -73,6 +73,7 @@ impl Object {
         self.sync.clear();
         match (&mut self.state, class) {
             (State::Plain, ObjectClass::Atomic) => return,
+            (State::Plain, ObjectClass::Thread) => {}
             (State::Cell(state), ObjectClass::Cell) => state.clear(),
             (State::Mutex { owner }, ObjectClass::Mutex) => *owner = None,
             (State::RwLock { writer, readers, read_clock }, ObjectClass::RwLock) => {

@@ -4,6 +4,7 @@ use super::Effect;
 use crate::runtime::ThreadJob;
 use crate::runtime::execution::Execution;
 use crate::runtime::threads::{Life, Readiness, Thread};
+use crate::thread_set::ThreadSet;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
 use std::panic::Location;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ impl Execution {
         thread.location = location;
         self.pending.push(Operation::new(Action::Begin, object));
         self.enabled.insert(index);
+        self.attention |= index >= ThreadSet::WORD;
         if let Some(observer) = self.observer {
             let info = ThreadInfo {
                 id: ThreadId::new(index),
@@ -91,6 +93,7 @@ impl Execution {
         let me = self.current;
         let object = self.threads[me].object;
         self.threads[me].life = Life::Ended;
+        self.ended_count += 1;
         self.enabled.remove(me);
         self.early.remove(me);
         self.waiting.remove(me);
