@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! worker                       one test process: settings in, messages out
-//! explore                      the loop: strategy × reduction × program × limits → Exploration
+//! explore | explain            the loop: strategy × reduction × program × limits → Exploration; why an execution fails
 //! search | reduction | runtime | observe
 //! recording  memory            what happened in one execution; happens-before and race detection
 //! program  dependence  clock   the seam; which operations conflict; vector clocks
@@ -19,6 +19,8 @@ pub mod trace;
 pub mod clock;
 #[cfg(feature = "runtime")]
 pub mod dependence;
+#[cfg(feature = "runtime")]
+pub mod explain;
 #[cfg(feature = "runtime")]
 pub mod explore;
 #[cfg(feature = "runtime")]

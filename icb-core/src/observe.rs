@@ -1,9 +1,11 @@
 //! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
 
 use crate::program::{Observer, StepEvent};
+use crate::trace::table::is_of_program;
 use crate::trace::{
     Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace, TracePiece,
 };
+use std::collections::HashMap;
 use std::panic::Location;
 
 /// Told of each piece of a trace.
@@ -16,6 +18,10 @@ pub struct Recorder<'a> {
     trace: Trace,
     preempted: Option<(ThreadId, Vec<Frame>)>,
     previous: Option<ThreadId>,
+    /// Position in the trace of each frame told so far.
+    frames: HashMap<Frame, u32>,
+    /// Of the step that is told next.
+    backtrace: Vec<u32>,
 }
 
 impl std::fmt::Debug for Recorder<'_> {
@@ -100,6 +106,8 @@ impl Observer for Recorder<'_> {
             location: event.location.filter(|_| event.operation.action != Action::Begin).map(Into::into),
             preempted,
             preempted_thread,
+            accesses: event.accesses.to_vec(),
+            backtrace: std::mem::take(&mut self.backtrace),
         };
         self.add(TracePiece::Step(Box::new(step)));
     }
@@ -114,6 +122,24 @@ impl Observer for Recorder<'_> {
 
     fn wants_backtraces(&self) -> bool {
         true
+    }
+
+    fn backtrace_of_step(&mut self, frames: &[Frame]) {
+        // What the machinery does is of no use here, and most of a stack.
+        let of_program: Vec<&Frame> = frames.iter().filter(|frame| is_of_program(frame)).collect();
+        self.backtrace.clear();
+        for frame in of_program {
+            let position = match self.frames.get(frame) {
+                Some(&position) => position,
+                None => {
+                    let position = self.frames.len() as u32;
+                    self.frames.insert(frame.clone(), position);
+                    self.add(TracePiece::Frame(frame.clone()));
+                    position
+                }
+            };
+            self.backtrace.push(position);
+        }
     }
 
     fn backtrace(&mut self, thread: ThreadId, frames: Vec<Frame>) {

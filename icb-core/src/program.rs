@@ -265,6 +265,9 @@ pub trait Observer {
         false
     }
 
+    /// Where in the program the thread stands whose step is told next, innermost frame first.
+    fn backtrace_of_step(&mut self, _frames: &[Frame]) {}
+
     /// The thread is about to be preempted here.
     fn backtrace(&mut self, _thread: ThreadId, _frames: Vec<Frame>) {}
 }

@@ -87,6 +87,10 @@ impl Outcome {
                 model.bounds.push(bound);
             }
             Message::Failure { model, failure } => {
+                // What a replay goes on to do after its failure can fail in other ways.
+                self.models.entry(model).or_default().failure.get_or_insert(*failure);
+            }
+            Message::Explained { model, failure } => {
                 self.models.entry(model).or_default().failure = Some(*failure);
             }
             Message::Traced { model, piece } => {

@@ -1,21 +1,62 @@
-//! Backtraces, taken only while a failure is being replayed.
+//! Backtraces, taken only while a failure is being replayed: addresses first, which is quick; names are looked up once
+//! for each address.
 
 use crate::trace::{Frame, SourceLocation};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The calling thread's stack, innermost frame first, down to where the coroutine begins.
-pub(crate) fn capture() -> Vec<Frame> {
-    let mut frames = Vec::new();
+/// Frames of one backtrace, at most.
+const MAX_FRAMES: usize = 400;
+
+/// How many backtraces this process has taken: exploring takes none.
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+
+/// Backtraces that this process has taken. For tests: exploring takes none.
+#[must_use]
+pub fn backtrace_count() -> u64 {
+    TAKEN.load(Ordering::Relaxed)
+}
+
+/// The return addresses on the calling thread's stack, innermost first, down to where the coroutine begins.
+pub(super) fn addresses() -> Vec<usize> {
+    TAKEN.fetch_add(1, Ordering::Relaxed);
+    let mut addresses = Vec::with_capacity(32);
     backtrace::trace(|frame| {
-        backtrace::resolve_frame(frame, |symbol| {
-            let function = symbol.name().map_or_else(|| "<unknown>".to_owned(), |name| name.to_string());
-            let location = symbol.filename().map(|file| SourceLocation {
-                file: file.display().to_string(),
-                line: symbol.lineno().unwrap_or(0),
-                column: symbol.colno().unwrap_or(0),
-            });
-            frames.push(Frame { function, location });
-        });
-        frames.len() < 400
+        addresses.push(frame.ip().addr());
+        addresses.len() < MAX_FRAMES
     });
-    frames
+    addresses
+}
+
+/// Names of return addresses.
+#[derive(Debug, Default)]
+pub(super) struct Resolver {
+    known: HashMap<usize, Vec<Frame>>,
+}
+
+impl Resolver {
+    /// The frames at these addresses; one address may stand for several, where functions were inlined.
+    pub(super) fn frames(&mut self, addresses: &[usize]) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        for &address in addresses {
+            frames.extend_from_slice(self.at(address));
+        }
+        frames
+    }
+
+    fn at(&mut self, address: usize) -> &[Frame] {
+        self.known.entry(address).or_insert_with(|| {
+            let mut frames = Vec::new();
+            backtrace::resolve(std::ptr::without_provenance_mut(address), |symbol| {
+                let function = symbol.name().map_or_else(|| "<unknown>".to_owned(), |name| name.to_string());
+                let location = symbol.filename().map(|file| SourceLocation {
+                    file: file.display().to_string(),
+                    line: symbol.lineno().unwrap_or(0),
+                    column: symbol.colno().unwrap_or(0),
+                });
+                frames.push(Frame { function, location });
+            });
+            frames
+        })
+    }
 }

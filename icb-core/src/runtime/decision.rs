@@ -288,15 +288,19 @@ impl Execution {
         }
     }
 
-    pub(super) fn stuck_entries(&self) -> Vec<DeadlockEntry> {
-        (0..self.thread_count)
-            .filter(|&t| self.threads[t].life != Life::Ended)
+    pub(super) fn stuck_entries(&mut self) -> Vec<DeadlockEntry> {
+        let live = |t: &usize| self.threads[*t].life != Life::Ended;
+        let stuck: Vec<usize> = (0..self.thread_count).filter(live).collect();
+        stuck
+            .into_iter()
             .map(|t| {
                 let operation = self.pending[t];
                 let held_by = self.holders(t);
                 let words = self.waiting_words(t, &held_by);
                 let location = self.observer.and(self.threads[t].location).map(Into::into);
-                DeadlockEntry { thread: ThreadId::new(t), operation, location, held_by, words }
+                let stack = std::mem::take(&mut self.threads[t].stack);
+                let backtrace = self.resolver.frames(&stack);
+                DeadlockEntry { thread: ThreadId::new(t), operation, location, held_by, words, backtrace }
             })
             .collect()
     }

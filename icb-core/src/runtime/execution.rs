@@ -93,6 +93,9 @@ pub(super) struct Execution {
     /// What the chooser has decided beforehand; empty if it must be asked.
     pub(super) foreseen: Script,
     pub(super) observer: Option<*mut dyn Observer>,
+    /// The observer wants backtraces: a failure is being replayed.
+    pub(super) backtraces: bool,
+    pub(super) resolver: super::backtrace::Resolver,
     pub(super) tape: Tape,
     pub(super) pool: Pool<super::ThreadJob>,
     pub(super) end: Option<End>,
@@ -203,6 +206,8 @@ impl Execution {
             attention: false,
             foreseen: Script::default(),
             observer: None,
+            backtraces: false,
+            resolver: super::backtrace::Resolver::default(),
             tape,
             end: None,
             promotion: false,
@@ -248,6 +253,8 @@ impl Execution {
         self.observer = observer;
         self.attention = self.every_point || observer.is_some();
         self.foreseen = Script::of(self.chooser_mut().foreseen());
+        // SAFETY: see `observe_step`.
+        self.backtraces = observer.is_some_and(|observer| unsafe { (*observer).wants_backtraces() });
         self.tape.clear();
         self.end = None;
         self.promotion = false;
@@ -264,6 +271,7 @@ impl Execution {
         self.chooser = None;
         self.observer = None;
         self.foreseen = Script::default();
+        self.backtraces = false;
     }
 
     /// Enters an object that this execution has not seen.
@@ -332,7 +340,7 @@ impl Execution {
                 failure.location =
                     failure.location.or_else(|| self.threads[self.current].location.map(Into::into));
                 if failure.trace.failure_backtrace.is_empty() {
-                    failure.trace.failure_backtrace = super::backtrace::capture();
+                    failure.trace.failure_backtrace = self.backtrace();
                 }
             }
         }

@@ -16,6 +16,7 @@ mod perform;
 mod telling;
 mod threads;
 
+pub use backtrace::backtrace_count;
 pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_last, fence};
 pub use allocator::{Allocator, allocation_count};
 pub use calls::{

@@ -29,7 +29,7 @@ fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
         (_, Some(text)) => text.clone(),
         _ => "a panic whose payload is no text".to_owned(),
     };
-    let frames = if e.observer.is_some() { super::backtrace::capture() } else { Vec::new() };
+    let frames = e.backtrace();
     let order = e.panic_count;
     e.panic_count += 1;
     let current = e.current;

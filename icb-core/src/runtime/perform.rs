@@ -76,7 +76,13 @@ fn enter_attentively(running: &Running, operation: Operation, location: &'static
         }
         match e.decide() {
             Next::Stay => (Next::Stay, None),
-            Next::Suspend => (Next::Suspend, Some(e.threads[me].suspension)),
+            Next::Suspend => {
+                if e.observer.is_some() {
+                    // `current` is the one who goes on.
+                    e.note_stack(me);
+                }
+                (Next::Suspend, Some(e.threads[me].suspension))
+            }
         }
     });
     if next == Next::Suspend {

@@ -1,10 +1,14 @@
 //! Completing a step: fingerprint, who is affected, and who is told.
 
+use super::backtrace;
 use super::decision::is_pause;
 use super::execution::Execution;
 use crate::program::{Observer, StepEvent, Taken};
-use crate::trace::{Access, Mode, ObjectId, Operation, ThreadId};
+use crate::trace::{Access, Frame, Mode, ObjectId, Operation, ThreadId};
 use std::time::Duration;
+
+/// Steps of a replay whose backtraces are taken: in longer executions only preemptions have one beyond.
+const MAX_STEPS_WITH_BACKTRACES: u64 = 3000;
 
 impl Execution {
     /// Completes a step that touched one object.
@@ -133,16 +137,35 @@ impl Execution {
         };
         // SAFETY: as for the chooser: the pointer is valid between `begin` and `detach`, and the observer does not
         // lead back to the execution.
-        unsafe { (*observer).step(&event) };
+        let observer = unsafe { &mut *observer };
+        if self.backtraces && self.step_count < MAX_STEPS_WITH_BACKTRACES {
+            observer.backtrace_of_step(&self.resolver.frames(&backtrace::addresses()));
+        }
+        observer.step(&event);
+    }
+
+    /// Where in the program the running thread stands, if a failure is being replayed.
+    #[cold]
+    pub(super) fn backtrace(&mut self) -> Vec<Frame> {
+        if self.backtraces { self.resolver.frames(&backtrace::addresses()) } else { Vec::new() }
+    }
+
+    /// The calling thread is about to wait: in a replay, remembers where.
+    #[cold]
+    pub(super) fn note_stack(&mut self, thread: usize) {
+        if self.backtraces {
+            self.threads[thread].stack = backtrace::addresses();
+        }
     }
 
     #[cold]
     pub(super) fn observe_preemption(&mut self, observer: *mut dyn Observer) {
         // SAFETY: see `observe_step`.
         let observer = unsafe { &mut *observer };
-        if observer.wants_backtraces() {
+        if self.backtraces {
             let thread = self.previous.unwrap_or(ThreadId::MAIN);
-            observer.backtrace(thread, super::backtrace::capture());
+            let frames = self.backtrace();
+            observer.backtrace(thread, frames);
         }
     }
 }

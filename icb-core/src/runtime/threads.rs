@@ -75,6 +75,8 @@ pub(crate) struct Thread {
     pub(crate) name: Option<Arc<str>>,
     /// Where its pending operation stands in the program.
     pub(crate) location: Option<&'static Location<'static>>,
+    /// In a replay: the return addresses on its stack at its pending operation.
+    pub(crate) stack: Vec<usize>,
     pub(crate) readiness: Readiness,
     /// The pending timed wait's length.
     pub(crate) timeout: Duration,
@@ -130,6 +132,7 @@ impl Default for Thread {
             spawn_count: 0,
             name: None,
             location: None,
+            stack: Vec::new(),
             readiness: Readiness::Ready,
             timeout: Duration::ZERO,
             expired: None,
@@ -196,6 +199,7 @@ impl Thread {
         self.repeated_turns = 0;
         self.patience = 1;
         self.spurious_failures = 0;
+        self.stack.clear();
     }
 
     /// It has read something without changing anything.

@@ -74,6 +74,9 @@ pub struct DeadlockEntry {
     pub held_by: Vec<ThreadId>,
     /// In words: `waits for Mutex #2, held by T1`.
     pub words: String,
+    /// Backtrace of where it waits, innermost frame first (in a replay).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backtrace: Vec<Frame>,
 }
 
 /// One side of a data race.

@@ -1,11 +1,11 @@
 //! The messages that a worker process writes: one JSON object a line, each with the version of the protocol.
 
 use super::json;
-use super::{BoundReport, Failure, ObjectInfo, Report, Step, ThreadId, ThreadInfo, Trace};
+use super::{BoundReport, Failure, Frame, ObjectInfo, Report, Step, ThreadId, ThreadInfo, Trace};
 use serde::{Deserialize, Serialize};
 
 /// Version of the message protocol. A reader refuses any other.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// Where a model's frontier (the work left for the next bound) was written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -61,6 +61,13 @@ pub enum Message {
         /// The failure.
         failure: Box<Failure>,
     },
+    /// The failure of a replay once more, with what the process has found out about it since.
+    Explained {
+        /// Number of the model.
+        model: u32,
+        /// The failure, perhaps shown by a simpler schedule.
+        failure: Box<Failure>,
+    },
     /// The replayed schedule ended without a failure.
     ReplayPassed {
         /// Number of the model.
@@ -97,6 +104,8 @@ pub enum TracePiece {
     Thread(ThreadInfo),
     /// An object is used for the first time.
     Object(ObjectInfo),
+    /// A frame that the backtraces of the steps after it refer to.
+    Frame(Frame),
     /// A step has been taken.
     Step(Box<Step>),
 }
@@ -112,6 +121,7 @@ impl TracePiece {
                 trace.threads.push(thread);
             }
             TracePiece::Object(object) => trace.objects.push(object),
+            TracePiece::Frame(frame) => trace.frames.push(frame),
             TracePiece::Step(step) => trace.steps.push(*step),
         }
     }

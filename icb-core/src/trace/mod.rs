@@ -2,6 +2,7 @@
 //! the messages that carry them. Nothing here runs a program, knows a coroutine or reads the environment;
 //! `cargo-icb` depends on this module only.
 
+mod explanation;
 mod failure;
 mod id;
 mod json;
@@ -12,6 +13,7 @@ mod step;
 mod summary;
 pub mod table;
 
+pub use explanation::{Explanation, Order, Simplified};
 pub use failure::{DeadlockEntry, Failure, FailureKind, RaceAccess};
 pub use id::{ObjectId, ThreadId};
 pub use message::{FrontierFile, Message, PROTOCOL_VERSION, TracePiece, encode};

@@ -1,6 +1,6 @@
 //! The trace of one replayed execution: what is shown to people.
 
-use super::{ObjectClass, ObjectId, Operation, Schedule, ThreadId};
+use super::{Access, Action, Explanation, Mode, ObjectClass, ObjectId, Operation, Schedule, ThreadId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -74,6 +74,12 @@ pub struct Step {
     pub preempted: Option<Vec<Frame>>,
     /// Who was preempted.
     pub preempted_thread: Option<ThreadId>,
+    /// What it touched, in the sense of the dependence order. Empty for a data access that is no step of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<Access>,
+    /// Backtrace of its thread, innermost frame first: positions in [`Trace::frames`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backtrace: Vec<u32>,
 }
 
 /// A thread of a trace.
@@ -117,4 +123,41 @@ pub struct Trace {
     pub steps: Vec<Step>,
     /// Backtrace of the failing thread, innermost frame first.
     pub failure_backtrace: Vec<Frame>,
+    /// The frames that the backtraces of steps are made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<Frame>,
+    /// Which orders between threads it takes, where that has been found out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Box<Explanation>>,
+}
+
+impl Trace {
+    /// The backtrace of a step, innermost frame first.
+    pub fn backtrace<'a>(&'a self, step: &'a Step) -> impl Iterator<Item = &'a Frame> {
+        step.backtrace.iter().filter_map(|&position| self.frames.get(position as usize))
+    }
+
+}
+
+impl Step {
+    /// Whether it is a step of its own: a data access that is no scheduling point belongs to the step before it, and
+    /// bears the number of the one after.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        let data = matches!(
+            self.operation.action,
+            Action::CellRead | Action::CellWrite | Action::CellAccess
+        );
+        !data || !self.accesses.is_empty()
+    }
+
+    /// Whether the two cannot be exchanged: they touch an object, and not both only read it, or only update it.
+    #[must_use]
+    pub fn conflicts_with(&self, other: &Step) -> bool {
+        self.accesses.iter().any(|a| {
+            other.accesses.iter().any(|b| {
+                a.object == b.object && (a.mode != b.mode || a.mode == Mode::Write)
+            })
+        })
+    }
 }

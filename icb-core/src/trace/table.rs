@@ -9,6 +9,7 @@ mod frames;
 mod words;
 
 use super::{DeadlockEntry, Failure, RaceAccess, SourceLocation, Switch, ThreadId, Trace};
+pub use frames::is_of_program;
 use frames::Sources;
 use std::fmt;
 use std::path::{Path, PathBuf};

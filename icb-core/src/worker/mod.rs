@@ -3,6 +3,7 @@
 
 mod builder;
 mod channel;
+mod explained;
 mod process;
 mod replayed;
 mod settings;

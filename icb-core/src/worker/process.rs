@@ -59,7 +59,7 @@ impl Worker {
         report
     }
 
-    fn runtime_settings(&self) -> runtime::Settings {
+    pub(super) fn runtime_settings(&self) -> runtime::Settings {
         runtime::Settings {
             granularity: self.settings.granularity,
             spurious: self.settings.spurious,
@@ -201,7 +201,7 @@ impl Worker {
 
     fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {
         let mut program = self.program(f);
-        let _watchdog =
+        let watchdog =
             Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
         let replayed = loop {
             let mut chooser = Replay::new(schedule);
@@ -218,6 +218,8 @@ impl Worker {
             self.channel.send(&Message::ReplayPassed { model, failure });
         } else {
             self.channel.send(&Message::Failure { model, failure });
+            drop(watchdog);
+            self.explain(f, replayed.failure.clone(), &program.promoted());
             report.failure = Some(replayed.failure);
         }
         report

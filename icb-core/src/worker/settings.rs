@@ -28,6 +28,10 @@ pub(super) struct Settings {
     pub(super) spurious: bool,
     pub(super) keep_going: bool,
     pub(super) watchdog: Duration,
+    /// How long a replay may look for the orders that its failure takes.
+    pub(super) explain: Duration,
+    /// How long it may look for a simpler failure first.
+    pub(super) simplify: Duration,
     pub(super) replay: Option<Schedule>,
     /// Which model of the test is replayed.
     pub(super) replay_model: u32,
@@ -53,6 +57,8 @@ impl Default for Settings {
             spurious: true,
             keep_going: false,
             watchdog: Duration::from_secs(10),
+            explain: Duration::from_secs(2),
+            simplify: Duration::ZERO,
             replay: None,
             replay_model: 0,
             channel: None,
@@ -130,6 +136,12 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_WATCHDOG_SECONDS") {
             self.watchdog = seconds("ICB_WATCHDOG_SECONDS", &text)?;
+        }
+        if let Some(text) = lookup("ICB_EXPLAIN_SECONDS") {
+            self.explain = seconds("ICB_EXPLAIN_SECONDS", &text)?;
+        }
+        if let Some(text) = lookup("ICB_SIMPLIFY_SECONDS") {
+            self.simplify = seconds("ICB_SIMPLIFY_SECONDS", &text)?;
         }
         if let Some(text) = lookup("ICB_STACK_SIZE") {
             self.stack_size = number("ICB_STACK_SIZE", &text)?;

@@ -73,7 +73,7 @@ impl Execution {
     fn remember_access(&mut self, cell: ObjectId, write: bool) {
         let me = self.current;
         let location = self.threads[me].location.map(Into::into);
-        let frames = crate::runtime::backtrace::capture();
+        let frames = self.backtrace();
         let super::State::Cell(state) = &mut self.objects[cell.index()].state else { return };
         state.seen.retain(|seen| (seen.thread, seen.write) != (me, write));
         state.seen.push(Seen { thread: me, write, location, frames });

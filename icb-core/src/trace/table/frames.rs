@@ -45,11 +45,7 @@ impl<'a> Sources<'a> {
 
 /// The frames of the program under test, innermost first, and the source line of the innermost one.
 pub(super) fn backtrace(frames: &[Frame], sources: &Sources<'_>) -> Vec<Line> {
-    let of_program = |frame: &&Frame| {
-        let of_tool = frame.location.as_ref().is_some_and(|location| is_machinery_file(&location.file));
-        !of_tool && !is_machinery(&frame.function)
-    };
-    let mut shown: Vec<&Frame> = frames.iter().filter(of_program).collect();
+    let mut shown: Vec<&Frame> = frames.iter().filter(|frame| is_of_program(frame)).collect();
     let by_harness = |frame: &Frame| frame.function.contains("icb_harness");
     if shown.is_empty() && !frames.iter().any(by_harness) {
         shown = frames.iter().collect();
@@ -68,6 +64,13 @@ pub(super) fn backtrace(frames: &[Frame], sources: &Sources<'_>) -> Vec<Line> {
         lines.push(Line::of(format!("        … {} more frames", shown.len() - MAX_FRAMES), Style::Dim));
     }
     lines
+}
+
+/// Whether a frame belongs to the program under test, not to std or to the tool.
+#[must_use]
+pub fn is_of_program(frame: &Frame) -> bool {
+    let of_tool = frame.location.as_ref().is_some_and(|location| is_machinery_file(&location.file));
+    !of_tool && !is_machinery(&frame.function)
 }
 
 /// A place and its source line.

@@ -44,6 +44,8 @@ fn step(trace: &mut Trace, thread: ThreadId, action: Action, object: usize) -> &
         location: location(10 + index as u32),
         preempted: None,
         preempted_thread: None,
+        accesses: Vec::new(),
+        backtrace: Vec::new(),
     });
     trace.steps.last_mut().unwrap()
 }
@@ -213,6 +215,7 @@ fn races_show_both_accesses_and_deadlocks_who_waits() {
         location: location(30),
         held_by: vec![T[2]],
         words: String::new(),
+        backtrace: Vec::new(),
     }];
     let expected = "\
 data race: UnsafeCell #3 is written and read

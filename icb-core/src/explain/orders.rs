@@ -1,0 +1,98 @@
+//! The orders between threads that a failure takes. Of all that an execution has, one after another is no longer
+//! kept: if executions that keep the rest fail all the same, it does not matter; if one of them does not fail, it
+//! does, and that execution is the witness.
+//!
+//! That *every* execution with the rest fails cannot be found out by running some, so what is left is what it takes
+//! as far as the manners tried can tell: following the failing execution as closely as possible, the order reversed,
+//! running each thread as long as possible, in turn, and by chance.
+
+use super::guide::{Guide, Manner};
+use super::plan::{Edge, Plan};
+use super::{MAX_STEPS, is_same};
+use crate::program::{End, Program};
+use crate::trace::{Explanation, Failure, Order, Schedule};
+use std::time::Instant;
+
+/// Ways to run what the orders leave open, those that tell most first.
+const MANNERS: [Manner; 8] = [
+    Manner::AsBefore,
+    Manner::First,
+    Manner::Last,
+    Manner::InTurn,
+    Manner::Random(1),
+    Manner::Random(2),
+    Manner::Random(3),
+    Manner::Random(4),
+];
+
+struct Probe<'a> {
+    program: &'a mut dyn Program,
+    failure: &'a Failure,
+    plan: &'a Plan,
+    executions: u64,
+    until: Instant,
+}
+
+impl Probe<'_> {
+    /// Runs executions that keep these orders, `without` being the one in question. The first that does not fail like
+    /// the failure.
+    fn passes(&mut self, kept: &[Edge], without: Option<Edge>) -> Option<Schedule> {
+        let reversed = without.map(|edge| (Some(edge), Manner::AsBefore));
+        let manners = reversed.into_iter().chain(MANNERS.map(|manner| (None, manner)));
+        for (reversed, manner) in manners {
+            let mut guide = Guide::new(self.plan, kept, reversed, manner);
+            self.executions += 1;
+            let outcome = self.program.run(&mut guide, None);
+            let fails = matches!(&outcome.end, End::Failed(other) if is_same(self.failure, other));
+            // Where an order could not be kept or reversed, the execution says nothing about it.
+            if !fails && !guide.gave_way && !outcome.promoted && !matches!(outcome.end, End::GivenUp) {
+                return Some(guide.into_schedule());
+            }
+            if Instant::now() >= self.until {
+                break;
+            }
+        }
+        None
+    }
+}
+
+/// Finds out which orders the failure takes; its trace must hold the accesses of its steps. `None`: the execution is
+/// too long, or does not fail again when all its orders are kept.
+pub fn orders(program: &mut dyn Program, failure: &Failure, until: Instant) -> Option<Explanation> {
+    let trace = &failure.trace;
+    if trace.steps.is_empty() || trace.steps.len() > MAX_STEPS {
+        return None;
+    }
+    let plan = Plan::new(trace);
+    let mut probe = Probe { program, failure, plan: &plan, executions: 0, until };
+    let mut kept = plan.edges.clone();
+    let again = Guide::new(&plan, &kept, None, Manner::AsBefore);
+    if !fails_again(&mut probe, again) {
+        return None;
+    }
+    let mut witnesses: Vec<(Edge, Option<Schedule>)> = Vec::new();
+    let mut complete = true;
+    for edge in plan.edges.iter().copied() {
+        if Instant::now() >= probe.until {
+            complete = false;
+            witnesses.push((edge, None));
+            continue;
+        }
+        let rest: Vec<Edge> = kept.iter().copied().filter(|other| *other != edge).collect();
+        match probe.passes(&rest, Some(edge)) {
+            Some(witness) => witnesses.push((edge, Some(witness))),
+            None => kept = rest,
+        }
+    }
+    let orders = witnesses
+        .into_iter()
+        .map(|(edge, without)| Order { before: edge.positions.0, after: edge.positions.1, without })
+        .collect();
+    Some(Explanation { orders, executions: probe.executions, complete, simplified: None })
+}
+
+fn fails_again(probe: &mut Probe<'_>, mut guide: Guide<'_>) -> bool {
+    probe.executions += 1;
+    let outcome = probe.program.run(&mut guide, None);
+    matches!(&outcome.end, End::Failed(other) if is_same(probe.failure, other))
+}
