@@ -63,7 +63,7 @@ pub fn orders(program: &mut dyn Program, failure: &Failure, until: Instant) -> O
     if trace.steps.is_empty() || trace.steps.len() > MAX_STEPS {
         return None;
     }
-    let plan = Plan::new(trace);
+    let plan = Plan::new(failure);
     let mut probe = Probe { program, failure, plan: &plan, executions: 0, until };
     let mut kept = plan.edges.clone();
     let again = Guide::new(&plan, &kept, None, Manner::AsBefore);

@@ -1,7 +1,7 @@
 //! A failing execution as something that others can be made from: who took which step, and which orders between
 //! threads it has.
 
-use crate::trace::{Action, ObjectClass, Schedule, ScheduleEntry, Step, Trace};
+use crate::trace::{Action, Failure, Mode, ObjectClass, Schedule, ScheduleEntry, Step, Trace};
 use std::collections::{HashMap, HashSet};
 
 /// A step by a name that other executions share: its thread, and how many steps that thread took before.
@@ -39,7 +39,8 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Reads a trace that holds the accesses of its steps.
-    pub(super) fn new(trace: &Trace) -> Plan {
+    pub(super) fn new(failure: &Failure) -> Plan {
+        let trace = &failure.trace;
         let thread_count = trace.threads.len().max(1);
         let mut plan = Plan {
             threads: HashMap::new(),
@@ -52,7 +53,32 @@ impl Plan {
         let places = plan.place_steps(trace);
         plan.read_branches(&trace.schedule);
         plan.read_edges(trace, &places);
+        plan.read_waits(failure, &places);
         plan
+    }
+
+    /// Whoever holds what another thread waits for has taken it before that thread could: an order too, although the
+    /// later step never comes.
+    fn read_waits(&mut self, failure: &Failure, places: &[Option<Place>]) {
+        let steps = &failure.trace.steps;
+        for (number, entry) in failure.waiting.iter().enumerate() {
+            let Some(actions) = self.actions.get_mut(entry.thread.index()) else { continue };
+            let after = Place { thread: entry.thread.index(), ordinal: actions.len() };
+            actions.push(plain(entry.operation.action));
+            for holder in entry.held_by.iter().filter(|holder| **holder != entry.thread) {
+                let taking = steps.iter().rposition(|step| {
+                    step.thread == *holder
+                        && step.accesses.iter().any(|access| {
+                            access.object == entry.operation.object && access.mode != Mode::Read
+                        })
+                });
+                if let Some(position) = taking
+                    && let Some(before) = places[position]
+                {
+                    self.edges.push(Edge { before, after, positions: (position, steps.len() + number) });
+                }
+            }
+        }
     }
 
     fn name_threads(&mut self, trace: &Trace) {

@@ -299,7 +299,9 @@ impl Execution {
                 let words = self.waiting_words(t, &held_by);
                 let location = self.observer.and(self.threads[t].location).map(Into::into);
                 let stack = std::mem::take(&mut self.threads[t].stack);
-                let backtrace = self.resolver.frames(&stack);
+                // The running thread finds out about itself that it cannot go on.
+                let backtrace =
+                    if t == self.current { self.backtrace() } else { self.resolver.frames(&stack) };
                 DeadlockEntry { thread: ThreadId::new(t), operation, location, held_by, words, backtrace }
             })
             .collect()

@@ -16,9 +16,9 @@ mod perform;
 mod telling;
 mod threads;
 
-pub use backtrace::backtrace_count;
 pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_last, fence};
 pub use allocator::{Allocator, allocation_count};
+pub use backtrace::backtrace_count;
 pub use calls::{
     ThreadEnd, ThreadMain, choose, current, epoch, is_finished, is_static, join, local, local_destroyed, now,
     on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, thread_name, unpark,

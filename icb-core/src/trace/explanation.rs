@@ -22,7 +22,8 @@ pub struct Explanation {
 pub struct Order {
     /// Position of the earlier step among the steps of the trace.
     pub before: usize,
-    /// Position of the later step.
+    /// Position of the later step. Beyond the steps of the trace: what the thread that many places on in
+    /// [`Failure::waiting`](super::Failure::waiting) waits to do.
     pub after: usize,
     /// An execution that keeps all the other orders, but not this one, and does not fail like this. `None`: there was
     /// no time to look for one.

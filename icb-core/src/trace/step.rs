@@ -136,7 +136,6 @@ impl Trace {
     pub fn backtrace<'a>(&'a self, step: &'a Step) -> impl Iterator<Item = &'a Frame> {
         step.backtrace.iter().filter_map(|&position| self.frames.get(position as usize))
     }
-
 }
 
 impl Step {
@@ -144,10 +143,7 @@ impl Step {
     /// bears the number of the one after.
     #[must_use]
     pub fn is_own(&self) -> bool {
-        let data = matches!(
-            self.operation.action,
-            Action::CellRead | Action::CellWrite | Action::CellAccess
-        );
+        let data = matches!(self.operation.action, Action::CellRead | Action::CellWrite | Action::CellAccess);
         !data || !self.accesses.is_empty()
     }
 
@@ -155,9 +151,7 @@ impl Step {
     #[must_use]
     pub fn conflicts_with(&self, other: &Step) -> bool {
         self.accesses.iter().any(|a| {
-            other.accesses.iter().any(|b| {
-                a.object == b.object && (a.mode != b.mode || a.mode == Mode::Write)
-            })
+            other.accesses.iter().any(|b| a.object == b.object && (a.mode != b.mode || a.mode == Mode::Write))
         })
     }
 }

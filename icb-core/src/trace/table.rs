@@ -4,13 +4,17 @@
 //! operations are in `words`, the interleaving in `columns`, backtraces and source excerpts in `frames`. Nothing
 //! here prints, and files are read only for [`Options::source`].
 
+mod causes;
 mod columns;
 mod frames;
+mod selection;
+mod variables;
 mod words;
 
-use super::{DeadlockEntry, Failure, RaceAccess, SourceLocation, Switch, ThreadId, Trace};
-pub use frames::is_of_program;
+use super::{Failure, ObjectId, SourceLocation, Switch, ThreadId, Trace};
 use frames::Sources;
+pub use frames::is_of_program;
+pub use selection::{Why, selection};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use words::Names;
@@ -77,6 +81,38 @@ impl Line {
         self
     }
 
+    fn cut(mut self, width: usize) -> Line {
+        let mut left = width;
+        for span in &mut self.spans {
+            span.text = if left == 0 { String::new() } else { cut(&span.text, left) };
+            left -= width_of(&span.text).min(left);
+        }
+        self.spans.retain(|span| !span.text.is_empty());
+        self
+    }
+
+    /// Broken between words; what follows the first line stands a little further in.
+    fn broken(self, width: usize) -> Vec<Line> {
+        let text = self.to_string();
+        let indent = " ".repeat((text.len() - text.trim_start().len() + 4).min(width / 2));
+        let mut lines = vec![Line::default()];
+        let mut used = 0;
+        for span in self.spans {
+            for word in span.text.split_inclusive(' ') {
+                let length = width_of(word.trim_end());
+                if used + length > width && used > indent.len() {
+                    lines.push(Line::of(indent.clone(), Style::Plain));
+                    used = indent.len();
+                }
+                used += width_of(word);
+                if let Some(line) = lines.last_mut() {
+                    line.push(word, span.style);
+                }
+            }
+        }
+        lines
+    }
+
     fn push(&mut self, text: impl Into<String>, style: Style) {
         let text = text.into();
         if !text.is_empty() {
@@ -113,6 +149,23 @@ impl Rendered {
     fn line(&mut self, text: impl Into<String>, style: Style) {
         self.lines.push(Line::of(text, style));
     }
+
+    /// Makes everything fit: what stands in columns is cut, sentences are broken between words. A place is left as it
+    /// is, to be copied.
+    fn fit(&mut self, width: usize) {
+        let mut lines = Vec::new();
+        for line in std::mem::take(&mut self.lines) {
+            let text: String = line.spans.iter().map(|span| span.text.as_str()).collect();
+            if text.starts_with(frames::AT) || width_of(text.trim_end()) <= width {
+                lines.push(line);
+            } else if text.contains('│') {
+                lines.push(line.cut(width));
+            } else {
+                lines.extend(line.broken(width));
+            }
+        }
+        self.lines = lines;
+    }
 }
 
 /// Renders a failure with what is known of its trace. The schedule itself and the command that replays it are
@@ -129,26 +182,32 @@ pub fn render(failure: &Failure, options: &Options) -> Rendered {
 pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]) -> Rendered {
     let trace = &failure.trace;
     let sources = Sources::new(if options.source { roots } else { &[] });
-    let names = Names::new(trace);
+    let names = Names::new(trace, &sources);
     let mut out = Rendered::default();
-    headline(&mut out, failure);
+    headline(&mut out, failure, &names, &sources);
     if !trace.steps.is_empty() {
         out.blank();
         out.lines.extend(columns::interleaving(failure, &names, options));
     }
+    causes::orders(&mut out, failure, &names);
     preemptions(&mut out, trace, &names, &sources);
-    if let Some(race) = &failure.race {
-        race_accesses(&mut out, race, &names, &sources);
-    }
-    if !failure.waiting.is_empty() {
-        waiting(&mut out, &failure.waiting, &names, &sources);
-    }
-    failing_thread(&mut out, failure, &names, &sources);
+    causes::race(&mut out, failure, &names, &sources);
+    causes::waiting(&mut out, failure, &names, &sources);
+    causes::failing_thread(&mut out, failure, &names, &sources);
+    objects(&mut out, failure, &names, &sources, options.full);
+    causes::debug_information(&mut out, trace);
+    out.fit(options.width);
     out
 }
 
-fn headline(out: &mut Rendered, failure: &Failure) {
-    let mut message = failure.message.lines();
+fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {
+    let waits = |entry: &super::DeadlockEntry| format!("{} {}", entry.thread, names.waits(entry));
+    let message = if failure.waiting.is_empty() || failure.trace.steps.is_empty() {
+        failure.message.clone()
+    } else {
+        failure.waiting.iter().map(waits).collect::<Vec<_>>().join("; ")
+    };
+    let mut message = message.lines();
     let first = message.next().unwrap_or_default();
     out.lines.push(Line::of(failure.kind.words(), Style::Error).and(format!(": {first}"), Style::Bold));
     for line in message {
@@ -160,9 +219,42 @@ fn headline(out: &mut Rendered, failure: &Failure) {
         facts += &format!(", found in execution {}", failure.execution);
     }
     if let Some(location) = &failure.location {
-        facts += &format!(", at {location}");
+        facts += &format!(", at {}", frames::short_place(location, sources));
     }
     out.line(facts, Style::Dim);
+}
+
+/// What the objects are that the table calls by the names of the source.
+fn objects(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>, full: bool) {
+    let trace = &failure.trace;
+    let selected = selection(failure).filter(|_| !full);
+    let mut shown: Vec<ObjectId> = Vec::new();
+    let mut note = |object: ObjectId| {
+        if object.is_some() && !shown.contains(&object) {
+            shown.push(object);
+        }
+    };
+    for (position, step) in trace.steps.iter().enumerate() {
+        if selected.as_ref().is_none_or(|selected| selected.contains_key(&position)) {
+            note(step.operation.object);
+            note(step.operation.other);
+        }
+    }
+    failure.waiting.iter().for_each(|entry| note(entry.operation.object));
+    let described: Vec<_> =
+        shown.into_iter().filter_map(|object| Some((object, names.described(object)?))).take(20).collect();
+    let Some(width) = described.iter().map(|(_, (label, ..))| width_of(label)).max() else { return };
+    out.blank();
+    out.line("Objects:", Style::Bold);
+    for (object, (label, type_name, place)) in described {
+        let mut line = Line::of(format!("  {label:<width$}"), Style::Plain);
+        let number = if label.ends_with(&object.to_string()) { String::new() } else { format!(" {object}") };
+        line.push(format!("  {type_name}{number}"), Style::Plain);
+        if let Some(place) = place.filter(|place| !frames::is_machinery_file(&place.file)) {
+            line.push(format!(", first used at {}", frames::short_place(place, sources)), Style::Dim);
+        }
+        out.lines.push(line);
+    }
 }
 
 fn preemptions(out: &mut Rendered, trace: &Trace, names: &Names<'_>, sources: &Sources<'_>) {
@@ -187,45 +279,6 @@ fn preemptions(out: &mut Rendered, trace: &Trace, names: &Names<'_>, sources: &S
             None => out.line("    (a replay shows the backtrace)", Style::Dim),
         }
     }
-}
-
-fn race_accesses(out: &mut Rendered, race: &[RaceAccess; 2], names: &Names<'_>, sources: &Sources<'_>) {
-    out.blank();
-    out.line("The two accesses, which nothing orders:", Style::Bold);
-    for access in race {
-        let mut line = Line::of("  ", Style::Plain);
-        thread_name(&mut line, access.thread, names);
-        line.push(if access.write { " writes" } else { " reads" }, Style::Plain);
-        out.lines.push(line);
-        site(out, access.location.as_ref(), &access.backtrace, sources);
-    }
-}
-
-fn waiting(out: &mut Rendered, entries: &[DeadlockEntry], names: &Names<'_>, sources: &Sources<'_>) {
-    out.blank();
-    out.line("Who waits for what:", Style::Bold);
-    for entry in entries {
-        let mut line = Line::of("  ", Style::Plain);
-        thread_name(&mut line, entry.thread, names);
-        line.push(format!(" {}", names.waits(entry)), Style::Plain);
-        out.lines.push(line);
-        site(out, entry.location.as_ref(), &[], sources);
-    }
-}
-
-fn failing_thread(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {
-    if failure.trace.failure_backtrace.is_empty() || failure.race.is_some() {
-        return;
-    }
-    out.blank();
-    let mut line = Line::of("The failure", Style::Error);
-    if let Some(thread) = failure.thread {
-        line.push(", in ", Style::Plain);
-        thread_name(&mut line, thread, names);
-    }
-    line.push(":", Style::Plain);
-    out.lines.push(line);
-    out.lines.extend(frames::backtrace(&failure.trace.failure_backtrace, sources));
 }
 
 /// A backtrace where there is one, else the location alone.

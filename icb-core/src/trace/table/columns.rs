@@ -1,10 +1,11 @@
 //! The interleaving: one column a thread, time downwards, every preemption marked in the gutter.
 
 use super::frames::is_machinery_file;
+use super::selection::{Why, preempts, selection};
 use super::words::{Detail, Names};
 use super::{Line, Options, Style, cut, width_of};
 use crate::trace::{DeadlockEntry, Failure, ObjectId, Step, Switch, ThreadId, Trace};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Room for the mark of a preemption, the number of the step and the first rule.
 const GUTTER: usize = 13;
@@ -28,11 +29,8 @@ enum Row<'a> {
         preempted: Option<ThreadId>,
         by: ThreadId,
     },
-    /// So many steps of one thread.
-    Folded {
-        thread: ThreadId,
-        count: usize,
-    },
+    /// So many steps of each of these threads.
+    Folded(Vec<(ThreadId, usize)>),
     /// So many lines of a very long trace.
     Gap(usize),
     /// A thread that cannot go on.
@@ -47,7 +45,8 @@ enum Row<'a> {
 /// Lays out the interleaving of a failure.
 pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Options) -> Vec<Line> {
     let trace = &failure.trace;
-    let mut rows = shorten(rows(trace, names, options.full), options.full);
+    let selected = selection(failure).filter(|_| !options.full);
+    let mut rows = shorten(rows(trace, names, options.full, selected.as_ref()), options.full);
     rows.extend(failure.waiting.iter().map(Row::Waits));
     if failure.waiting.is_empty() {
         let thread = failure.thread.or_else(|| trace.steps.last().map(|step| step.thread));
@@ -59,7 +58,12 @@ pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Optio
     lines
 }
 
-fn rows<'a>(trace: &'a Trace, names: &Names<'_>, full: bool) -> Vec<Row<'a>> {
+fn rows<'a>(
+    trace: &'a Trace,
+    names: &Names<'_>,
+    full: bool,
+    selected: Option<&BTreeMap<usize, Why>>,
+) -> Vec<Row<'a>> {
     let shared = shared_objects(trace, names);
     let mut rows = Vec::new();
     let mut dull: Vec<&Step> = Vec::new();
@@ -67,37 +71,48 @@ fn rows<'a>(trace: &'a Trace, names: &Names<'_>, full: bool) -> Vec<Row<'a>> {
     for (index, step) in trace.steps.iter().enumerate() {
         let last_of_run = trace.steps.get(index + 1).is_none_or(|next| next.thread != step.thread);
         let first_of_run = before != Some(step.thread);
-        let keep = full
-            || first_of_run
-            || last_of_run
-            || step.switch != Switch::Stay
-            || names.cost_range(step).is_some()
-            || !step.branches.is_empty()
-            || shared.contains(&step.operation.object)
-            || shared.contains(&step.operation.other);
-        if keep {
-            fold(&mut rows, &mut dull);
-            if step.switch == Switch::Preemption {
+        let dependent = || {
+            first_of_run
+                || last_of_run
+                || step.switch != Switch::Stay
+                || names.cost_range(step).is_some()
+                || !step.branches.is_empty()
+                || shared.contains(&step.operation.object)
+                || shared.contains(&step.operation.other)
+        };
+        let keep = full || selected.map_or_else(dependent, |selected| selected.contains_key(&index));
+        if keep || preempts(step) {
+            fold(&mut rows, &mut dull, selected.is_some());
+            if preempts(step) {
                 let mark = names.cost_range(step).map_or_else(|| "▶".to_owned(), |range| mark('▶', range));
                 let preempted = step.preempted_thread.or(before);
                 rows.push(Row::Preempted { mark, preempted, by: step.thread });
             }
+        }
+        if keep {
             rows.push(Row::Step(step));
         } else {
             dull.push(step);
         }
         before = Some(step.thread);
     }
+    if selected.is_some() {
+        fold(&mut rows, &mut dull, true);
+    }
     rows
 }
 
-fn fold<'a>(rows: &mut Vec<Row<'a>>, dull: &mut Vec<&'a Step>) {
-    if dull.len() < MIN_FOLD {
+/// Puts steps that are not worth a line in one row. Where it is known which matter, all others are folded.
+fn fold<'a>(rows: &mut Vec<Row<'a>>, dull: &mut Vec<&'a Step>, known: bool) {
+    if dull.len() < if known { 1 } else { MIN_FOLD } {
         rows.extend(dull.drain(..).map(Row::Step));
-    } else {
-        rows.push(Row::Folded { thread: dull[0].thread, count: dull.len() });
-        dull.clear();
+        return;
     }
+    let mut counts: BTreeMap<ThreadId, usize> = BTreeMap::new();
+    for step in dull.drain(..) {
+        *counts.entry(step.thread).or_default() += 1;
+    }
+    rows.push(Row::Folded(counts.into_iter().collect()));
 }
 
 /// Cuts the middle out of a very long table; preemptions and what they lead to always stay.
@@ -229,9 +244,11 @@ impl Layout {
                 self.cell(&mut line, thread, &format!("preempted by {by}"), Style::Preemption);
                 line
             }
-            Row::Folded { thread, count } => {
+            Row::Folded(counts) => {
                 let mut line = gutter(None, None);
-                self.cell(&mut line, *thread, &format!("… {count} more steps"), Style::Dim);
+                let texts: Vec<(ThreadId, String)> =
+                    counts.iter().map(|(thread, count)| (*thread, more_steps(*count))).collect();
+                self.cells(&mut line, &texts, Style::Dim);
                 line
             }
             Row::Waits(entry) => {
@@ -257,15 +274,30 @@ impl Layout {
 
     /// Text in one thread's column, the others empty.
     fn cell(&self, line: &mut Line, thread: ThreadId, text: &str, style: Style) {
+        self.cells(line, &[(thread, text.to_owned())], style);
+    }
+
+    /// Text in the columns of some threads, the others empty.
+    fn cells(&self, line: &mut Line, texts: &[(ThreadId, String)], style: Style) {
         if self.columns.is_empty() {
-            line.push(format!("{:<LABEL$}", thread.to_string()), Style::Thread(thread.index()));
+            let (label, text) = match texts {
+                [(thread, text)] => (*thread, text.clone()),
+                several => {
+                    let parts: Vec<String> =
+                        several.iter().map(|(thread, text)| format!("{thread} {text}")).collect();
+                    (several[0].0, parts.join(", "))
+                }
+            };
+            let one = if texts.len() == 1 { label.to_string() } else { String::new() };
+            line.push(format!("{one:<LABEL$}"), Style::Thread(label.index()));
             let width = self.shared_width.saturating_sub(LABEL);
-            line.push(format!("{:<width$}", cut(text, width)), style);
+            line.push(format!("{:<width$}", cut(&text, width)), style);
             line.push(" │ ", Style::Dim);
             return;
         }
         for &(owner, width) in &self.columns {
-            let text = if owner == thread { cut(text, width) } else { String::new() };
+            let text = texts.iter().find(|(thread, _)| *thread == owner);
+            let text = text.map_or(String::new(), |(_, text)| cut(text, width));
             line.push(format!("{text:<width$}"), style);
             line.push(" │ ", Style::Dim);
         }
@@ -288,6 +320,10 @@ impl Layout {
     }
 }
 
+fn more_steps(count: usize) -> String {
+    format!("… {count} more step{}", if count == 1 { "" } else { "s" })
+}
+
 fn waits(entry: &DeadlockEntry, names: &Names<'_>, detail: Detail) -> String {
     format!("waits: {}", names.operation(entry.operation, detail))
 }
@@ -305,7 +341,7 @@ fn natural_width(thread: ThreadId, rows: &[Row<'_>], names: &Names<'_>, detail: 
         Row::Preempted { preempted: Some(preempted), .. } if *preempted == thread => 15,
         Row::Waits(entry) if entry.thread == thread => width_of(&waits(entry, names, detail)),
         Row::End { thread: failed, failure } if *failed == thread => width_of(failure.kind.words()),
-        Row::Folded { thread: folded, .. } if *folded == thread => 17,
+        Row::Folded(counts) if counts.iter().any(|(folded, _)| *folded == thread) => 17,
         _ => 0,
     });
     let heading = if detail == Detail::Numbers { 8 } else { width_of(&names.thread(thread)) };

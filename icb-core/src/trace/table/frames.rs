@@ -2,7 +2,10 @@
 
 use super::{Line, Style};
 use crate::trace::{Frame, SourceLocation};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// Crates whose frames say nothing about the program under test.
 const MACHINERY: [&str; 11] = [
@@ -22,25 +25,48 @@ const MACHINERY: [&str; 11] = [
 /// Packages whose source files say nothing about it either.
 const MACHINERY_PACKAGES: [&str; 5] = ["icb-core", "icb-std", "generator", "backtrace", "scoped-tls"];
 
+/// How a line with a place begins; such lines are never cut.
+pub(super) const AT: &str = "          at ";
+
 /// Frames shown of a backtrace, at most.
 const MAX_FRAMES: usize = 12;
 
 /// Where source files are looked for. No roots: source lines are not quoted.
 pub(super) struct Sources<'a> {
     roots: &'a [PathBuf],
+    files: RefCell<HashMap<String, Option<Rc<Vec<String>>>>>,
 }
 
 impl<'a> Sources<'a> {
     pub(super) fn new(roots: &'a [PathBuf]) -> Self {
-        Sources { roots }
+        Sources { roots, files: RefCell::default() }
     }
 
-    fn line(&self, location: &SourceLocation) -> Option<String> {
-        let wanted = usize::try_from(location.line).ok()?.checked_sub(1)?;
-        let text =
-            self.roots.iter().find_map(|root| std::fs::read_to_string(root.join(&location.file)).ok())?;
-        text.lines().nth(wanted).map(|line| line.trim_end().to_owned())
+    /// The lines of a file, if it can be read.
+    pub(super) fn lines(&self, file: &str) -> Option<Rc<Vec<String>>> {
+        let read = || {
+            let text = self.roots.iter().find_map(|root| std::fs::read_to_string(root.join(file)).ok())?;
+            Some(Rc::new(text.lines().map(|line| line.trim_end().to_owned()).collect()))
+        };
+        self.files.borrow_mut().entry(file.to_owned()).or_insert_with(read).clone()
     }
+
+    /// The file without what is the same for all: a root, or the directories of a package registry.
+    fn short<'f>(&self, file: &'f str) -> &'f str {
+        if let Some((_, package)) = file.split_once("/registry/src/") {
+            return package.split_once('/').map_or(package, |(_, package)| package);
+        }
+        let below = |root: &PathBuf| {
+            let rest = file.strip_prefix(root.to_str()?)?;
+            rest.strip_prefix('/').filter(|rest| !rest.is_empty())
+        };
+        self.roots.iter().filter(|root| root.components().count() > 2).find_map(below).unwrap_or(file)
+    }
+}
+
+/// `src/queue.rs:12`, as short as it can be opened.
+pub(super) fn short_place(location: &SourceLocation, sources: &Sources<'_>) -> String {
+    format!("{}:{}", sources.short(&location.file), location.line)
 }
 
 /// The frames of the program under test, innermost first, and the source line of the innermost one.
@@ -56,8 +82,10 @@ pub(super) fn backtrace(frames: &[Frame], sources: &Sources<'_>) -> Vec<Line> {
         line.push(function_name(&frame.function), Style::Plain);
         lines.push(line);
         if let Some(location) = &frame.location {
-            lines.push(Line::of(format!("          at {location}"), Style::Dim));
-            lines.extend(excerpt(location, sources).filter(|_| number == 0));
+            lines.push(at(location, sources));
+            if number == 0 {
+                lines.extend(excerpt(location, sources));
+            }
         }
     }
     if shown.len() > MAX_FRAMES {
@@ -73,17 +101,43 @@ pub fn is_of_program(frame: &Frame) -> bool {
     !of_tool && !is_machinery(&frame.function)
 }
 
-/// A place and its source line.
+/// A place and its source lines.
 pub(super) fn place(location: &SourceLocation, sources: &Sources<'_>) -> Vec<Line> {
-    let mut lines = vec![Line::of(format!("          at {location}"), Style::Dim)];
+    let mut lines = vec![at(location, sources)];
     lines.extend(excerpt(location, sources));
     lines
 }
 
-fn excerpt(location: &SourceLocation, sources: &Sources<'_>) -> Option<Line> {
-    let text = sources.line(location)?;
-    let margin = format!("{:>12} │ ", location.line);
-    Some(Line::of(margin, Style::Dim).and(text.trim_start(), Style::Source))
+fn at(location: &SourceLocation, sources: &Sources<'_>) -> Line {
+    let file = sources.short(&location.file);
+    Line::of(format!("{AT}{file}:{}:{}", location.line, location.column), Style::Dim)
+}
+
+/// The line of a place between those around it that say something.
+fn excerpt(location: &SourceLocation, sources: &Sources<'_>) -> Vec<Line> {
+    let Some(lines) = sources.lines(&location.file) else { return Vec::new() };
+    let Some(middle) = (location.line as usize).checked_sub(1).filter(|line| *line < lines.len()) else {
+        return Vec::new();
+    };
+    let around = middle.saturating_sub(1)..=(middle + 1).min(lines.len() - 1);
+    let shown: Vec<usize> = around.filter(|&line| line == middle || says_something(&lines[line])).collect();
+    let indent = |line: usize| lines[line].len() - lines[line].trim_start().len();
+    let common = shown.iter().map(|&line| indent(line)).min().unwrap_or(0);
+    shown
+        .into_iter()
+        .map(|line| {
+            let text = lines[line].get(common..).unwrap_or_default();
+            let (sign, style) = if line == middle { ('▸', Style::Source) } else { (' ', Style::Dim) };
+            let mut quoted = Line::of(format!("{sign:>8}"), Style::Preemption);
+            quoted.push(format!(" {:>4} │ ", line + 1), Style::Dim);
+            quoted.and(text, style)
+        })
+        .collect()
+}
+
+/// Whether a line beside the one that is meant is worth quoting.
+fn says_something(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric) && !line.trim_start().starts_with("//")
 }
 
 /// Whether a file belongs to std, to the tool or to what the tool is made of. Frames that were inlined are often

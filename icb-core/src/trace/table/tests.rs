@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::trace::{
-    Action, FailureKind, Frame, ObjectClass, ObjectId, ObjectInfo, Operation, Ordering, RaceAccess, Step,
-    ThreadInfo,
+    Action, DeadlockEntry, FailureKind, Frame, ObjectClass, ObjectId, ObjectInfo, Operation, Ordering,
+    RaceAccess, Step, ThreadInfo,
 };
 
 const T: [ThreadId; 4] = [ThreadId::new(0), ThreadId::new(1), ThreadId::new(2), ThreadId::new(3)];
@@ -145,7 +145,8 @@ panic: lost
          4 │ T0  load #1 = 0           │ no-such-file.rs:14
 ✗          │ T0  panic: lost           │
 
-Preemption 1: T1 main.0 is stopped here; T0 main goes on with step 4
+Preemption 1: T1 main.0 is stopped here; T0 main goes on
+    with step 4
     (a replay shows the backtrace)
 ";
     let mut failure = lost_update();

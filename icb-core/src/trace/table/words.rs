@@ -1,8 +1,10 @@
 //! Operations, objects and threads in words.
 
+use super::frames::Sources;
+use super::variables::variables;
 use crate::trace::{
-    Action, DeadlockEntry, ObjectClass, ObjectId, Operation, Ordering, ScheduleEntry, Step, Switch, ThreadId,
-    ThreadInfo, Trace,
+    Action, DeadlockEntry, ObjectClass, ObjectId, Operation, Ordering, ScheduleEntry, SourceLocation, Step,
+    Switch, ThreadId, ThreadInfo, Trace,
 };
 use std::collections::HashMap;
 
@@ -29,12 +31,22 @@ pub(super) struct Names<'a> {
     costs: HashMap<usize, (u32, u32)>,
     /// The last entry with each number: data accesses bear that of the step that follows them.
     numbered: HashMap<usize, &'a Step>,
+    /// What the source calls the objects.
+    variables: HashMap<ObjectId, String>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(trace: &'a Trace) -> Self {
+    pub(super) fn new(trace: &'a Trace, sources: &Sources<'_>) -> Self {
         let numbered = trace.steps.iter().map(|step| (step.index, step)).collect();
-        Names { trace, threads: thread_objects(trace), costs: costs(trace), numbered }
+        let variables = labels(trace, variables(trace, sources));
+        Names { trace, threads: thread_objects(trace), costs: costs(trace), numbered, variables }
+    }
+
+    /// What the source calls an object, its type, and where it was first used.
+    pub(super) fn described(&self, object: ObjectId) -> Option<(&str, String, Option<&'a SourceLocation>)> {
+        let info = self.trace.objects.iter().find(|info| info.id == object)?;
+        let label = self.variables.get(&object)?;
+        Some((label, short_type(&info.type_name), info.first_used_at.as_ref()))
     }
 
     /// `T1 main.0 "reader"`.
@@ -74,6 +86,9 @@ impl<'a> Names<'a> {
         if let Some(symbol) = &info.symbol {
             return if detail == Detail::Full { symbol.clone() } else { last_segment(symbol).to_owned() };
         }
+        if let Some(label) = self.variables.get(&object).filter(|_| detail != Detail::Numbers) {
+            return label.clone();
+        }
         let short = short_type(&info.type_name);
         match detail {
             Detail::Full if !short.is_empty() => format!("{short} {object}"),
@@ -89,7 +104,7 @@ impl<'a> Names<'a> {
         if !entry.words.is_empty() {
             // The words may begin with the thread, which stands before them anyway.
             let bare = entry.words.strip_prefix(&format!("{} ", entry.thread));
-            return bare.unwrap_or(&entry.words).to_owned();
+            return self.renamed(bare.unwrap_or(&entry.words));
         }
         let mut text = format!(
             "waits to {} {}",
@@ -101,6 +116,23 @@ impl<'a> Names<'a> {
             text += &self.thread(*thread);
         }
         text
+    }
+
+    /// A text of the runtime, which knows objects by class and number, with the names that the source gives them.
+    pub(super) fn renamed(&self, text: &str) -> String {
+        let mut words: Vec<String> = Vec::new();
+        for word in text.split(' ') {
+            let number = word.trim_end_matches([',', ';', '.', ':', ')']);
+            let object = number.strip_prefix('#').and_then(|number| number.parse().ok()).map(ObjectId::new);
+            match object.and_then(|object| self.variables.get(&object)) {
+                Some(label) => {
+                    words.pop();
+                    words.push(format!("{label}{}", &word[number.len()..]));
+                }
+                None => words.push(word.to_owned()),
+            }
+        }
+        words.join(" ")
     }
 
     /// An operation: `load(Relaxed) AtomicBool #3`.
@@ -155,6 +187,27 @@ impl<'a> Names<'a> {
         self.threads.contains_key(&object)
             || self.trace.objects.iter().any(|info| info.id == object && info.class == ObjectClass::Thread)
     }
+}
+
+/// The names, made different: two objects of one name get their numbers, and an `Arc` is told from what is in it.
+fn labels(trace: &Trace, mut variables: HashMap<ObjectId, String>) -> HashMap<ObjectId, String> {
+    for info in trace.objects.iter().filter(|info| info.class == ObjectClass::Count) {
+        if let Some(name) = variables.get_mut(&info.id) {
+            *name = format!("Arc {name}");
+        }
+    }
+    // The name of a static is known for certain.
+    variables.retain(|id, _| trace.objects.iter().any(|info| info.id == *id && info.symbol.is_none()));
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    for name in variables.values() {
+        *uses.entry(name.clone()).or_default() += 1;
+    }
+    for (id, name) in &mut variables {
+        if uses[name] > 1 {
+            *name = format!("{name} {id}");
+        }
+    }
+    variables
 }
 
 /// Which thread an object of class `Thread` is: threads are numbered in the order of their spawns.

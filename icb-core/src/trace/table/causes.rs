@@ -1,0 +1,311 @@
+//! What lies behind a failure, in sentences: the orders that it takes, the edge that a data race lacks, who holds what
+//! in a deadlock, the loop of a livelock.
+
+use super::frames::{self, Sources, backtrace, short_place};
+use super::selection::{cycle, racing, taking};
+use super::words::{Detail, Names};
+use super::{Line, Rendered, Style, count_of, site, thread_name};
+use crate::trace::{
+    Action, DeadlockEntry, Explanation, Failure, FailureKind, Frame, Ordering, RaceAccess, SourceLocation,
+    Step, ThreadId, Trace,
+};
+
+/// Orders that are listed, at most.
+const MAX_ORDERS: usize = 12;
+
+/// The orders that the failure takes.
+pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>) {
+    let Some(explanation) = &failure.trace.explanation else { return };
+    if explanation.executions > 0 {
+        out.blank();
+        let count = explanation.orders.len();
+        let tried = count_of(explanation.executions, "execution");
+        match count {
+            0 => out.line(
+                format!("It fails in whatever order the threads take their steps ({tried} tried)."),
+                Style::Bold,
+            ),
+            1 => out.line(
+                format!("It takes this order; without it, it does not fail ({tried} tried):"),
+                Style::Bold,
+            ),
+            _ => out.line(
+                format!("It takes these orders; without any one of them it does not fail ({tried} tried):"),
+                Style::Bold,
+            ),
+        }
+        let steps = &failure.trace.steps;
+        for order in explanation.orders.iter().take(MAX_ORDERS) {
+            let Some(before) = steps.get(order.before) else { continue };
+            let mut line = Line::of("  ", Style::Plain);
+            ordered_step(&mut line, before, names);
+            line.push(" before ", Style::Bold);
+            match steps.get(order.after) {
+                Some(after) => ordered_step(&mut line, after, names),
+                None => {
+                    let Some(entry) = failure.waiting.get(order.after - steps.len()) else { continue };
+                    let thread = entry.thread;
+                    line.push(thread.to_string(), Style::Thread(thread.index()));
+                    line.push(format!(" {}", names.operation(entry.operation, Detail::Full)), Style::Plain);
+                    line.push(" (waits)", Style::Dim);
+                }
+            }
+            if order.without.is_none() {
+                line.push(" (not tried)", Style::Dim);
+            }
+            out.lines.push(line);
+        }
+        if count > MAX_ORDERS {
+            out.line(format!("  … and {} more", count - MAX_ORDERS), Style::Dim);
+        }
+        if !explanation.complete {
+            out.line("  There was no time to try all of them; more with ICB_EXPLAIN_SECONDS.", Style::Dim);
+        }
+    }
+    simplified(out, explanation);
+}
+
+fn ordered_step(line: &mut Line, step: &Step, names: &Names<'_>) {
+    line.push(step.thread.to_string(), Style::Thread(step.thread.index()));
+    line.push(format!(" {}", names.step(step, Detail::Full)), Style::Plain);
+    line.push(format!(" ({})", step.index), Style::Dim);
+}
+
+fn simplified(out: &mut Rendered, explanation: &Explanation) {
+    let Some(simplified) = &explanation.simplified else { return };
+    let ((switches_before, switches), (steps_before, steps)) = (simplified.switches, simplified.steps);
+    let reached = if (switches, steps) == (switches_before, steps_before) {
+        "No simpler failure was found".to_owned()
+    } else {
+        format!(
+            "Simplified from {switches_before} switches and {steps_before} steps to {switches} and {steps}"
+        )
+    };
+    let effort = if simplified.exhausted {
+        format!("no execution with as few preemptions is simpler ({} tried)", simplified.executions)
+    } else {
+        format!("the time was over after {}", count_of(simplified.executions, "execution"))
+    };
+    out.line(format!("{reached}; {effort}."), Style::Dim);
+}
+
+/// Both accesses of a data race, and what is missing between them.
+pub(super) fn race(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {
+    let Some(race) = &failure.race else { return };
+    out.blank();
+    out.line("The two accesses, which nothing orders:", Style::Bold);
+    for access in race.iter() {
+        let mut line = Line::of("  ", Style::Plain);
+        thread_name(&mut line, access.thread, names);
+        line.push(if access.write { " writes" } else { " reads" }, Style::Plain);
+        out.lines.push(line);
+        site(out, access.location.as_ref(), &access.backtrace, sources);
+    }
+    if !failure.trace.steps.is_empty() {
+        out.blank();
+        out.line("What is missing:", Style::Bold);
+        for text in missing(failure, race, names, sources) {
+            out.line(format!("  {text}"), Style::Plain);
+        }
+    }
+}
+
+/// Where happens-before breaks off: a value goes from one thread to the other between the accesses, but the orderings
+/// are too weak for it to carry what came before.
+fn missing(
+    failure: &Failure,
+    race: &[RaceAccess; 2],
+    names: &Names<'_>,
+    sources: &Sources<'_>,
+) -> Vec<String> {
+    let trace = &failure.trace;
+    let [first, second] = racing(failure);
+    let (first, second) = (first.unwrap_or(0), second.unwrap_or(trace.steps.len()));
+    let mut lines = Vec::new();
+    for (read, reader) in trace.steps.iter().enumerate().take(second).skip(first) {
+        if reader.thread != race[1].thread || reader.read.is_none() {
+            continue;
+        }
+        let object = reader.operation.object;
+        let earlier = |step: &&Step| step.operation.object == object && step.written.is_some();
+        let Some(writer) = trace.steps[first..read].iter().rfind(earlier) else { continue };
+        if writer.thread != race[0].thread {
+            continue;
+        }
+        let (stores, loads) = (write_order(writer.operation.action), read_order(reader));
+        let weak_store = stores.is_some_and(|order| !order.releases());
+        let weak_load = loads.is_some_and(|order| !order.acquires());
+        if !weak_store && !weak_load {
+            continue;
+        }
+        let at = |step: &Step| {
+            step.location.as_ref().map_or(String::new(), |at| format!(" at {}", short_place(at, sources)))
+        };
+        let name = names.object(object, Detail::Full);
+        let (store, load) = (at(writer), at(reader));
+        lines.push(match (weak_store, weak_load) {
+            (true, true) => format!(
+                "the store of {name}{store} is {:?}: no happens-before to the read{load}, which is {:?}; make them Release and Acquire",
+                stores.unwrap_or(Ordering::Relaxed),
+                loads.unwrap_or(Ordering::Relaxed)
+            ),
+            (true, false) => format!(
+                "the store of {name}{store} is {:?}: no happens-before to the read{load}; make it Release",
+                stores.unwrap_or(Ordering::Relaxed)
+            ),
+            _ => format!(
+                "the read of {name}{load} is {:?}: no happens-before from the store{store}; make it Acquire",
+                loads.unwrap_or(Ordering::Relaxed)
+            ),
+        });
+    }
+    lines.dedup();
+    if lines.is_empty() {
+        lines.push(format!(
+            "{} does nothing after its access that {} sees before its own: no lock, no atomic, no join stands between them",
+            race[0].thread, race[1].thread
+        ));
+    }
+    lines
+}
+
+fn write_order(action: Action) -> Option<Ordering> {
+    match action {
+        Action::Store(order) | Action::ReadModifyWrite(order) => Some(order),
+        Action::CompareExchange { success, .. } => Some(success),
+        _ => None,
+    }
+}
+
+fn read_order(step: &Step) -> Option<Ordering> {
+    match step.operation.action {
+        Action::Load(order) | Action::ReadModifyWrite(order) => Some(order),
+        Action::CompareExchange { success, failure, .. } => {
+            Some(if step.written.is_some() { success } else { failure })
+        }
+        _ => None,
+    }
+}
+
+/// Who waits for what, and what the others do with it; the cycle, if it is one.
+pub(super) fn waiting(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {
+    if failure.waiting.is_empty() {
+        return;
+    }
+    out.blank();
+    let cycle = wait_cycle(&failure.waiting);
+    if cycle.is_empty() {
+        out.line("Who waits for what:", Style::Bold);
+    } else {
+        let mut line = Line::of("A cycle: ", Style::Bold);
+        for thread in &cycle {
+            thread_name(&mut line, *thread, names);
+            line.push(" → ", Style::Plain);
+        }
+        thread_name(&mut line, cycle[0], names);
+        out.lines.push(line);
+    }
+    for entry in &failure.waiting {
+        let mut line = Line::of("  ", Style::Plain);
+        thread_name(&mut line, entry.thread, names);
+        line.push(format!(" {}", names.waits(entry)), Style::Plain);
+        out.lines.push(line);
+        for holder in &entry.held_by {
+            if let Some(at) = taking(failure, *holder, entry.operation.object) {
+                let step = &failure.trace.steps[at];
+                let place = step
+                    .location
+                    .as_ref()
+                    .map_or(String::new(), |at| format!(" at {}", short_place(at, sources)));
+                out.line(format!("    {holder} has held it since step {}{place}", step.index), Style::Dim);
+            }
+        }
+        site(out, entry.location.as_ref(), &entry.backtrace, sources);
+        if failure.kind == FailureKind::Livelock {
+            loop_of(out, failure, entry.thread, names, sources);
+        }
+    }
+}
+
+/// Threads each of which waits for what the next one holds, the last one for the first.
+fn wait_cycle(waiting: &[DeadlockEntry]) -> Vec<ThreadId> {
+    let holder = |thread: ThreadId| {
+        let entry = waiting.iter().find(|entry| entry.thread == thread)?;
+        entry.held_by.first().copied()
+    };
+    for entry in waiting {
+        let mut path = vec![entry.thread];
+        while let Some(next) = path.last().and_then(|&last| holder(last)) {
+            if next == path[0] {
+                return path;
+            }
+            if path.contains(&next) {
+                break;
+            }
+            path.push(next);
+        }
+    }
+    Vec::new()
+}
+
+fn loop_of(
+    out: &mut Rendered,
+    failure: &Failure,
+    thread: ThreadId,
+    names: &Names<'_>,
+    sources: &Sources<'_>,
+) {
+    let Some(positions) = cycle(failure, thread) else { return };
+    out.line("    again and again:", Style::Dim);
+    for position in positions {
+        let step = &failure.trace.steps[position];
+        let place =
+            step.location.as_ref().map_or(String::new(), |at| format!("  {}", short_place(at, sources)));
+        let line = Line::of(format!("      {}", names.step(step, Detail::Full)), Style::Plain);
+        out.lines.push(line.and(place, Style::Dim));
+    }
+}
+
+/// Says what to turn on where backtraces have no names or no lines.
+pub(super) fn debug_information(out: &mut Rendered, trace: &Trace) {
+    let preempted = trace.steps.iter().filter_map(|step| step.preempted.as_deref());
+    let all: Vec<&Frame> = preempted.flatten().chain(&trace.failure_backtrace).chain(&trace.frames).collect();
+    let named = |frame: &&Frame| frame.function != "<unknown>" && !frame.function.is_empty();
+    let located = |frame: &&Frame| {
+        let place = |at: &SourceLocation| at.line > 0 && !frames::is_machinery_file(&at.file);
+        frame.location.as_ref().is_some_and(place)
+    };
+    if all.is_empty() || all.iter().any(located) {
+        return;
+    }
+    out.blank();
+    let text = if all.iter().any(named) {
+        "The backtraces have no source lines: the test was built without debug information. Set debug = \
+         \"line-tables-only\" (or true) in the profile it is built with."
+    } else {
+        "The backtraces have no names: the test's symbols were stripped. Set strip = false and debug = \
+         \"line-tables-only\" (or true) in the profile it is built with."
+    };
+    out.line(text, Style::Bold);
+}
+
+/// The backtrace of the thread that failed.
+pub(super) fn failing_thread(
+    out: &mut Rendered,
+    failure: &Failure,
+    names: &Names<'_>,
+    sources: &Sources<'_>,
+) {
+    if failure.trace.failure_backtrace.is_empty() || failure.race.is_some() {
+        return;
+    }
+    out.blank();
+    let mut line = Line::of("The failure", Style::Error);
+    if let Some(thread) = failure.thread {
+        line.push(", in ", Style::Plain);
+        thread_name(&mut line, thread, names);
+    }
+    line.push(":", Style::Plain);
+    out.lines.push(line);
+    out.lines.extend(backtrace(&failure.trace.failure_backtrace, sources));
+}
