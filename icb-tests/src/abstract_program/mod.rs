@@ -8,6 +8,7 @@
 
 pub mod as_program;
 pub mod brute_force;
+pub mod dense;
 pub mod dependence;
 mod effects;
 pub mod execution;

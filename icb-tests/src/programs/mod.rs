@@ -1,6 +1,7 @@
 //! The published programs, written against `icb_std` as a user would write them: most with a version that is wrong and
 //! one that is right.
 
+pub mod baselines;
 pub mod bluetooth;
 pub mod counter;
 pub mod double_checked;

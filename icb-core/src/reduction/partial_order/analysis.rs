@@ -2,6 +2,7 @@
 
 use super::events::Event;
 use super::{Flaw, PartialOrder};
+use crate::clock::VectorClock;
 use crate::dependence;
 use crate::program::SchedulingPoint;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
@@ -47,7 +48,7 @@ impl PartialOrder {
                     }
                     Relation::Unknown => self.add_with_block(depth, index, thread),
                     Relation::Enabling if self.is_bounded() && self.flaw != Flaw::EnablingIgnored => {
-                        self.add_with_block(depth, index, thread)
+                        self.defer(depth, index, thread);
                     }
                     Relation::Enabling | Relation::Parked => {}
                 }
@@ -57,7 +58,7 @@ impl PartialOrder {
 
     /// This access is about to become part of the newest event: its thread ends, or does something without a decision of
     /// its own while it unwinds. Whoever has touched the object could have done so later, which could not be seen while
-    /// the event was pending.
+    /// the event was pending; and what leads to an older race of the event is more than was seen then.
     pub(super) fn analyse_part(&mut self, access: Access) {
         let Some(newest) = self.events.len().checked_sub(1) else { return };
         if self.flaw == Flaw::PartsIgnored {
@@ -66,20 +67,28 @@ impl PartialOrder {
         let event = self.events.get(newest);
         let thread = event.thread;
         self.clock.clone_from(&event.clock);
+        self.events.join_access(access, &mut self.clock);
+        if self.clock == event.clock {
+            return;
+        }
+        let mut known = std::mem::take(&mut self.known);
+        known.clone_from(self.events.known_before(newest));
         for other in (0..self.events.thread_count()).filter(|&other| other != thread) {
-            let known = self.events.get(newest).clock.get(other);
             for position in (0..self.events.of(other).len()).rev() {
                 let index = self.events.of(other)[position] as usize;
                 let earlier = self.events.get(index);
-                if earlier.number <= known {
+                if earlier.number <= known.get(other) {
                     break;
                 }
-                if earlier.footprint.iter().any(|a| dependence::accesses_conflict(a, access)) {
+                let footprint = &self.events.get(newest).footprint;
+                if earlier.footprint.conflicts(footprint)
+                    || earlier.footprint.iter().any(|a| dependence::accesses_conflict(a, access))
+                {
                     self.add_with_block(newest, index, thread);
-                    break;
                 }
             }
         }
+        self.known = known;
     }
 
     /// How the event stands to the operation that the thread has pending now.
@@ -117,6 +126,8 @@ impl PartialOrder {
         let enables = if waits_twice && self.wakes(event, thread) { Some(true) } else { enables };
         match enables {
             Some(true) if was_pending => Relation::Parked,
+            // Nothing was done on the way to where it would have blocked: blocking there spares nobody a preemption.
+            Some(true) if !self.events.acts_after(thread, index) => Relation::Parked,
             Some(true) => Relation::Enabling,
             Some(false) if !was_pending && !waits_twice && need_is_free(event, need, operation) => {
                 Relation::Reversible
@@ -151,9 +162,41 @@ impl PartialOrder {
         if self.is_bounded() && block != index && self.flaw != Flaw::NoConservativePoints {
             self.add(depth, block, thread);
         }
+        if !self.deferred.is_empty() {
+            self.take_up(index);
+        }
+    }
+
+    /// The event enables what the thread has pending now, and is a reason to try the thread first once somebody is to be
+    /// let in before the thread's block is over.
+    fn defer(&mut self, depth: usize, index: usize, thread: usize) {
+        let number = self.events.of(thread).len() as u32 + 1;
+        let clock = self.clock.clone();
+        self.deferred.push(Deferred { depth, index, thread, number, clock, taken_up: false });
+    }
+
+    /// Somebody is to be let in before this event: whatever its block has waited for up to there might have made leaving
+    /// it free.
+    fn take_up(&mut self, index: usize) {
+        let event = self.events.get(index);
+        let (thread, last) = (event.thread, event.number);
+        let first = self.events.get(event.block).number;
+        for position in 0..self.deferred.len() {
+            let deferred = &mut self.deferred[position];
+            if deferred.taken_up || deferred.thread != thread || !(first..=last).contains(&deferred.number) {
+                continue;
+            }
+            deferred.taken_up = true;
+            let (depth, index) = (deferred.depth, deferred.index);
+            std::mem::swap(&mut self.clock, &mut self.deferred[position].clock);
+            self.add_with_block(depth, index, thread);
+            std::mem::swap(&mut self.clock, &mut self.deferred[position].clock);
+        }
     }
 
     fn add(&mut self, depth: usize, index: usize, thread: usize) {
+        // Between a free step and the next one of its thread there is nothing to try that could not be tried before it.
+        let index = self.events.get(index).first;
         let event = self.events.get(index);
         let node = &self.nodes[index];
         self.candidates.clear();
@@ -177,7 +220,7 @@ impl PartialOrder {
             self.candidates.clear();
             self.candidates.insert(one);
         }
-        let bounded = self.budget.is_some();
+        let bounded = self.is_bounded() && self.flaw != Flaw::NoFallback;
         let lost = if node.enabled.contains(thread) {
             node.inherited(thread)
         } else {
@@ -195,6 +238,19 @@ impl PartialOrder {
             }
         }
     }
+}
+
+/// An event that enables what a thread has pending after it, the thread having come to it only afterwards.
+#[derive(Debug)]
+pub(super) struct Deferred {
+    /// Events before the state where that was seen.
+    pub(super) depth: usize,
+    index: usize,
+    thread: usize,
+    /// Number of the pending operation among the thread's events.
+    number: u32,
+    clock: VectorClock,
+    taken_up: bool,
 }
 
 /// How an event stands to an operation pending after it, with which it conflicts.

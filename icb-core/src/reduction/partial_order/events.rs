@@ -46,6 +46,13 @@ impl Footprint {
         self.iter().map(|access| access.object.index() + 1).max().unwrap_or(0)
     }
 
+    /// How it touches objects with this number or a higher one, if it does; `Write` if in several ways.
+    pub(super) fn mode_of_new(&self, object_count: usize) -> Option<Mode> {
+        let mut modes = self.iter().filter(|a| a.object.index() >= object_count).map(|a| a.mode);
+        let first = modes.next()?;
+        Some(if modes.all(|mode| mode == first) { first } else { Mode::Write })
+    }
+
     pub(super) fn writes(&self, object: ObjectId) -> bool {
         self.iter().any(|access| access.object == object && access.mode != Mode::Read)
     }
@@ -63,6 +70,8 @@ pub(super) struct Event {
     pub(super) number: u32,
     /// The first event of its context block.
     pub(super) block: usize,
+    /// The first of the free steps that lead to it (see [`Event::is_free`]); itself if there are none.
+    pub(super) first: usize,
     pub(super) yielded: bool,
     /// A count goes down in it. It commutes with others that do, but may make one of them the last, which does not.
     pub(super) counts_down: bool,
@@ -79,11 +88,25 @@ impl Default for Event {
             clock: VectorClock::new(),
             number: 0,
             block: 0,
+            first: 0,
             yielded: false,
             counts_down: false,
             thread_count: 0,
         }
     }
+}
+
+impl Event {
+    /// It commutes with whatever comes after it but its thread's own steps, so that it might as well be taken right before
+    /// the next of these: a thread begins, or learns that another one has ended.
+    pub(super) fn is_free(&self) -> bool {
+        is_free(self.action) && self.footprint.iter().all(|access| access.mode == Mode::Read)
+    }
+}
+
+/// See [`Event::is_free`].
+pub(super) const fn is_free(action: Action) -> bool {
+    matches!(action, Action::Begin | Action::Join)
 }
 
 /// What is known of an object: the clocks of the accesses so far.
@@ -192,6 +215,12 @@ impl Events {
         if thread < self.thread_count { &self.threads[thread].events } else { &[] }
     }
 
+    /// Whether the thread has taken a step after the event that is more than free.
+    pub(super) fn acts_after(&self, thread: usize, index: usize) -> bool {
+        let later = self.of(thread).iter().rev().take_while(|&&event| event as usize > index);
+        later.into_iter().any(|&event| !self.all[event as usize].is_free())
+    }
+
     /// Clock of the thread's last event.
     pub(super) fn known(&self, thread: usize) -> &VectorClock {
         &self.threads[thread].clock
@@ -238,14 +267,33 @@ impl Events {
         }
     }
 
+    /// Joins what an access made now would depend on.
+    pub(super) fn join_access(&self, access: Access, clock: &mut VectorClock) {
+        if let Some(object) = self.objects.get(access.object.index()) {
+            object.join_into(access.mode, clock);
+        }
+    }
+
+    /// What the thread of the event knew before it.
+    pub(super) fn known_before(&self, index: usize) -> &VectorClock {
+        let event = &self.all[index];
+        let thread = &self.threads[event.thread];
+        match event.number.checked_sub(2) {
+            Some(before) => &self.all[thread.events[before as usize] as usize].clock,
+            None => &thread.birth,
+        }
+    }
+
     /// A step has been taken; `early`: at a cost, by a thread that could not go on, so that leaving it was free.
-    pub(super) fn push(&mut self, step: &Taken<'_>, early: bool) {
+    pub(super) fn push(&mut self, step: &Taken<'_>, early: bool, fuses: bool) {
         let Taken { operation, accesses, yielded, .. } = *step;
         let thread = step.thread.index();
         let index = self.count;
-        let block = match self.last() {
-            Some(last) if last.thread == thread && !last.yielded && !early => last.block,
-            _ => index,
+        let (block, first) = match self.last() {
+            Some(last) if last.thread == thread && !last.yielded && !early => {
+                (last.block, if fuses && last.is_free() { last.first } else { index })
+            }
+            _ => (index, index),
         };
         if self.all.len() == index {
             self.all.push(Event::default());
@@ -264,6 +312,7 @@ impl Events {
         event.clock.set(thread, number);
         event.number = number;
         event.block = block;
+        event.first = first;
         event.yielded = yielded;
         event.counts_down = false;
         event.thread_count = self.thread_count;

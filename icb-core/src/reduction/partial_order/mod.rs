@@ -8,11 +8,16 @@
 //! persistent sets lose executions under a bound; these deviations mend it:
 //! 1. The pending operation of *every* thread, blocked ones included, is analysed for races at every node where it is
 //!    new or conflicts with the newest event, and when the execution is over.
-//! 2. Under a bound an event that enables an operation (unlock before lock, end before join) is a reason to try the
-//!    other thread first: running it up to where it blocks makes the switch away from it free.
+//! 2. Under a bound an event that enables an operation (unlock before lock) is a reason to try the other thread first:
+//!    running it up to where it blocks makes the switch away from it free. That spares a preemption only if somebody is
+//!    let in before the thread's block is over, so it is taken up when a race asks for that, and not before.
 //! 3. All threads that could lead to the reversal are added, not one; if one of them sleeps, all enabled ones.
 //! 4. Under a bound the start of the event's context block is a point to try too; a yield ends a block.
 //! 5. Under a bound a thread sleeps only where moving its step, or its whole block, to the front is free.
+//! 6. A thread's begin, and its join of a thread that has ended, are *free*: nothing that comes later conflicts with
+//!    them. Under a bound such a step and the thread's next one are one transition: nothing is tried in between that could
+//!    not be tried before, they sleep together, and what blocks after free steps alone has spared nobody a preemption.
+//!    Without a bound they are taken at once, so that it is known what the thread does next.
 //!
 //! Steps that go on early (a wait that expires or wakes spuriously, at a cost) are tried at every node that can afford
 //! them; outcomes inside a step (`notify_one`, `choose`, weak failures) are all tried.
@@ -27,6 +32,7 @@ use crate::program::{
     BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, Taken, ThreadSet, divergence_message,
 };
 use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
+use analysis::Deferred;
 use events::{Events, Footprint};
 use node::{Branch, Node, Sleeper};
 
@@ -57,6 +63,8 @@ pub enum Flaw {
     EnablingIgnored,
     /// Only one thread that could lead to a reversal is added.
     OneCandidate,
+    /// Where a thread that could lead to a reversal sleeps, the others are not tried in its place.
+    NoFallback,
     /// What a thread does while it unwinds is not analysed.
     PartsIgnored,
     /// Sleeping blocks name objects that are new as if their numbers were the same in every execution.
@@ -97,9 +105,12 @@ pub struct PartialOrder {
     tries_to_send: bool,
     /// That has only just been seen: the bound is searched anew.
     anew: bool,
+    /// By depth.
+    deferred: Vec<Deferred>,
     // Buffers.
     pending: Vec<Footprint>,
     clock: VectorClock,
+    known: VectorClock,
     candidates: ThreadSet,
 }
 
@@ -125,8 +136,10 @@ impl PartialOrder {
             divergence: None,
             tries_to_send: false,
             anew: false,
+            deferred: Vec::new(),
             pending: Vec::new(),
             clock: VectorClock::new(),
+            known: VectorClock::new(),
             candidates: ThreadSet::new(),
         }
     }
@@ -212,6 +225,13 @@ impl PartialOrder {
             node.previous.is_some_and(|p| !point.enabled.contains(p) && !point.ended.contains(p));
         if let Some(previous) = node.previous.filter(|_| node.previous_blocked) {
             node.previous_pending.copy_from(&self.pending[previous]);
+            let block = self.events.last().map_or(0, |event| event.block);
+            if self.events.len() == index && (block..index).all(|event| self.events.get(event).is_free()) {
+                // It came here without doing anything, and might as well have come later: who counts is the one before.
+                let before = &before[block];
+                node.previous_blocked = before.previous_blocked;
+                node.previous_pending.copy_from(&before.previous_pending);
+            }
         }
         node.cost = 0;
         let objects = self.pending[..point.pending.len()].iter().map(Footprint::object_count);
@@ -226,12 +246,13 @@ impl PartialOrder {
             // A step that goes on early is possible only while somebody else could go on: what was done before it in the
             // covering execution may have made it impossible.
             let early = parent.is_early(parent.chosen);
-            for sleeper in &parent.sleep {
+            for (position, sleeper) in parent.sleep.iter().enumerate() {
                 let wakes = early
                     || sleeper.thread == parent.chosen
                     || (event.counts_down && sleeper.meets(&event.footprint))
                     || sleeper.conflicts(&event.footprint)
                     || (bounded
+                        && position < parent.inherited_count
                         && parent.previous_blocked
                         && parent.previous != Some(parent.chosen)
                         && sleeper.conflicts(&parent.previous_pending));
@@ -247,6 +268,7 @@ impl PartialOrder {
             }
         }
         node.sleep.truncate(used);
+        node.inherited_count = used;
         // Early steps are an alternative wherever they are possible.
         for thread in node.early.iter() {
             node.todo.insert(thread);
@@ -277,9 +299,17 @@ impl PartialOrder {
     }
 
     /// The first thread that can be run at a new node: the one that ran before, then the others in order.
-    fn first_choice(&mut self, index: usize) -> Option<usize> {
+    fn first_choice(&mut self, index: usize, pending: &[Operation]) -> Option<usize> {
         let node = &self.nodes[index];
+        let free = node.enabled.iter().find(|&t| events::is_free(pending[t].action));
         let continued = node.previous.filter(|&p| node.enabled.contains(p) && !node.previous_yielded);
+        if !self.is_bounded()
+            && let Some(thread) = free
+            && self.can_run(index, thread)
+        {
+            // Switching costs nothing: what the thread does next is known sooner.
+            return Some(thread);
+        }
         if let Some(thread) = continued
             && self.can_run(index, thread)
         {
@@ -297,6 +327,11 @@ impl PartialOrder {
         while let Some(thread) = next {
             if self.can_run(index, thread) {
                 return Some(thread);
+            }
+            let node = &self.nodes[index];
+            if !self.affordable(node.cost + node.switch_cost(thread)) {
+                // The node is given up: nobody else will count it.
+                self.bound_pruned += 1;
             }
             next = self.nodes[index].early.next_after(thread);
         }
@@ -422,7 +457,7 @@ impl Chooser for PartialOrder {
         self.read_pending(point);
         self.push_node(point, place);
         self.analyse(index, point, None);
-        let Some(thread) = self.first_choice(index) else {
+        let Some(thread) = self.first_choice(index, point.pending) else {
             // Everything from here on is covered elsewhere.
             self.depth = index;
             return None;
@@ -465,7 +500,8 @@ impl Chooser for PartialOrder {
         }
         if self.events.len() + 1 == self.cursor {
             let early = self.nodes[self.cursor - 1].is_early(step.thread.index());
-            self.events.push(step, early);
+            let fuses = self.is_bounded();
+            self.events.push(step, early, fuses);
         } else {
             // A step without a decision of its own: part of the one before.
             for &access in step.accesses {
@@ -493,6 +529,9 @@ impl Chooser for PartialOrder {
         if let Some(node) = self.current() {
             node.stops = true;
         }
+        if let Some(event) = self.events.last() {
+            self.nodes[event.first].stops = true;
+        }
     }
 
     fn over(&mut self, point: &SchedulingPoint<'_>, without: Option<ThreadId>) {
@@ -513,6 +552,9 @@ impl PartialOrder {
             let node = &mut self.nodes[before];
             if point.yielded || !point.enabled.contains(node.chosen) {
                 node.stops = true;
+                if let Some(event) = self.events.last().filter(|_| self.events.len() == index) {
+                    self.nodes[event.first].stops = true;
+                }
             }
         }
     }
@@ -542,9 +584,13 @@ impl PartialOrder {
     /// The current step, and the block it belongs to, touch these objects.
     fn touch_nodes(&mut self, accesses: &[Access]) {
         let (Some(index), Some(event)) = (self.cursor.checked_sub(1), self.events.last()) else { return };
-        let block = event.block;
+        let (block, first) = (event.block, event.first);
         if index < self.depth {
             self.nodes[index].step.extend(accesses.iter().copied());
+        }
+        if first != index {
+            // A free step and the one it leads to go to sleep together.
+            self.nodes[first].step.extend(accesses.iter().copied());
         }
         if block >= self.fresh && block < self.depth {
             self.nodes[block].block.extend(accesses.iter().copied());
@@ -567,6 +613,7 @@ impl Strategy for PartialOrder {
         // The event of the last node is another one, or has another outcome; those before it are repeated.
         self.kept = self.depth.saturating_sub(1);
         self.events.truncate(self.kept);
+        while self.deferred.pop_if(|deferred| deferred.depth > self.kept).is_some() {}
         found
     }
 

@@ -2,6 +2,7 @@
 
 use super::events::Footprint;
 use crate::program::ThreadSet;
+use crate::trace::Mode;
 
 /// A thread that need not run while nothing conflicts with its footprint: that is covered by an execution already run.
 ///
@@ -14,32 +15,34 @@ pub(super) struct Sleeper {
     pub(super) footprint: Footprint,
     /// Number of objects known there.
     pub(super) object_count: usize,
-    /// Whether it touches others.
-    pub(super) touches_new: bool,
+    /// How it touches others, if it does; `Write` if in several ways.
+    pub(super) new: Option<Mode>,
 }
 
 impl Sleeper {
     pub(super) fn new(thread: usize, footprint: &Footprint, object_count: usize) -> Self {
         let mut known = Footprint::default();
         known.extend(footprint.iter().filter(|access| access.object.index() < object_count));
-        let touches_new = footprint.object_count() > object_count;
-        Sleeper { thread, footprint: known, object_count, touches_new }
+        let new = footprint.mode_of_new(object_count);
+        Sleeper { thread, footprint: known, object_count, new }
     }
 
     pub(super) fn copy_from(&mut self, other: &Sleeper) {
         self.thread = other.thread;
         self.footprint.copy_from(&other.footprint);
         self.object_count = other.object_count;
-        self.touches_new = other.touches_new;
+        self.new = other.new;
     }
 
     pub(super) fn conflicts(&self, other: &Footprint) -> bool {
-        (self.touches_new && other.object_count() > self.object_count) || self.footprint.conflicts(other)
+        let new = self.new.zip(other.mode_of_new(self.object_count));
+        new.is_some_and(|(mine, theirs)| mine != theirs || mine == Mode::Write)
+            || self.footprint.conflicts(other)
     }
 
     /// Whether both touch some object.
     pub(super) fn meets(&self, other: &Footprint) -> bool {
-        (self.touches_new && other.object_count() > self.object_count)
+        (self.new.is_some() && other.object_count() > self.object_count)
             || self.footprint.iter().any(|a| other.iter().any(|b| a.object == b.object))
     }
 }
@@ -75,6 +78,8 @@ pub(super) struct Node {
     /// Members of `done` that were not run because they slept.
     pub(super) slept: ThreadSet,
     pub(super) sleep: Vec<Sleeper>,
+    /// So many of them slept already when the node was made.
+    pub(super) inherited_count: usize,
     pub(super) chosen: usize,
     pub(super) place: u64,
     pub(super) branches: Vec<Branch>,

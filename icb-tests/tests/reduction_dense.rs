@@ -1,0 +1,128 @@
+//! Partial-order reduction loses nothing on dense random programs: as many terminal states at each bound, and without
+//! one, as the brute-force graph of all happens-before states has, which shares no code with the search.
+//!
+//! The long run: `ICB_SEEDS=0..100000 cargo test --release -p icb-tests --test reduction_dense -- --nocapture`.
+
+use icb_core::explore::{Explorer, Options};
+use icb_core::program::Strategy;
+use icb_core::reduction::{Flaw, PartialOrder, SleepRule};
+use icb_tests::abstract_program::as_program::AbstractProgram;
+use icb_tests::abstract_program::dense;
+use icb_tests::abstract_program::interpreter::Granularity;
+use icb_tests::abstract_program::language::Program;
+use icb_tests::abstract_program::state_graph::StateGraph;
+use icb_tests::seeds;
+use std::ops::Range;
+use std::sync::Mutex;
+
+/// Programs of every run.
+const SEEDS: Range<u64> = 0..2_000;
+const MAX_BOUND: usize = 3;
+/// Programs with more happens-before states are left out.
+const MAX_STATES: usize = 6_000;
+
+/// Executions, those given up half-way too, and terminal states.
+fn search(strategy: &mut dyn Strategy, program: &Program) -> (u64, u64) {
+    let mut subject = AbstractProgram::new(program, Granularity::SyncOnly);
+    let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
+    let report = Explorer::new(options).run(strategy, &mut subject);
+    assert!(report.stopped.is_none(), "{program}");
+    let runs = report.bounds.iter().map(|bound| bound.executions + bound.given_up).sum();
+    (runs, report.bounds.last().map_or(0, |bound| bound.states))
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    programs: u64,
+    cases: u64,
+    skipped: u64,
+    states: [u64; MAX_BOUND + 2],
+    runs: [u64; MAX_BOUND + 2],
+}
+
+/// What is lost, in words.
+fn check(program: &Program, flaw: Flaw, tally: &mut Tally) -> Result<(), String> {
+    let all = StateGraph::build(program, Granularity::SyncOnly, None, MAX_STATES);
+    let some = || StateGraph::build(program, Granularity::SyncOnly, Some(MAX_BOUND), MAX_STATES);
+    let (graph, has_all) = match all {
+        Some(graph) => (graph, true),
+        None => match some() {
+            Some(graph) => (graph, false),
+            None => {
+                tally.skipped += 1;
+                return Ok(());
+            }
+        },
+    };
+    tally.programs += 1;
+    for bound in 0..=MAX_BOUND + 1 {
+        let unbounded = bound > MAX_BOUND;
+        if unbounded && !has_all {
+            continue;
+        }
+        let expected = graph.terminal_count(if unbounded { usize::MAX } else { bound }) as u64;
+        for rule in [SleepRule::Block, SleepRule::Step] {
+            let strategy = if unbounded {
+                PartialOrder::new(None).unbounded_at_once()
+            } else {
+                PartialOrder::new(Some(bound as u32)).from_bound(bound as u32)
+            };
+            let (runs, states) = search(&mut strategy.sleep_rule(rule).flawed(flaw), program);
+            if states != expected {
+                return Err(format!(
+                    "{states} of {expected} states at bound {bound} with {rule:?}: {program}"
+                ));
+            }
+            if rule == SleepRule::Block {
+                tally.cases += 1;
+                tally.states[bound] += states;
+                tally.runs[bound] += runs;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn dense_programs_keep_their_terminal_states() {
+    let total = Mutex::new((Tally::default(), 0));
+    seeds::for_each(seeds::from_environment().unwrap_or(SEEDS), |seed| {
+        let mut tally = Tally::default();
+        let result = check(&dense::program(seed), Flaw::None, &mut tally);
+        let mut total = total.lock().expect("no panics here");
+        total.0.programs += tally.programs;
+        total.0.cases += tally.cases;
+        total.0.skipped += tally.skipped;
+        for bound in 0..tally.states.len() {
+            total.0.states[bound] += tally.states[bound];
+            total.0.runs[bound] += tally.runs[bound];
+        }
+        if let Err(what) = result {
+            total.1 += 1;
+            println!("{what}");
+        }
+    });
+    let (tally, losses) = total.into_inner().expect("no panics here");
+    println!("{tally:?}");
+    assert_eq!(losses, 0, "programs of which something is lost");
+}
+
+/// A search that is unsound in a known way is found out.
+#[test]
+fn flaws_are_found() {
+    const PROGRAMS: u64 = 3_000;
+    const FLAWS: [Flaw; 6] = [
+        Flaw::NoConservativePoints,
+        Flaw::NaiveSleep,
+        Flaw::BlockedIgnored,
+        Flaw::EnablingIgnored,
+        Flaw::OneCandidate,
+        Flaw::NoFallback,
+    ];
+    for flaw in FLAWS {
+        let lost =
+            (0..PROGRAMS).find_map(|seed| check(&dense::program(seed), flaw, &mut Tally::default()).err());
+        let Some(lost) = lost else { panic!("{flaw:?} is not found by {PROGRAMS} programs") };
+        println!("{flaw:?}: {lost}");
+    }
+}
