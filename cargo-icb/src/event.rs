@@ -1,10 +1,10 @@
 //! What happens in a run, as values between doing and showing; and the tally of a run, made of events only.
 
 use crate::exit_code::Exit;
-use crate::settings::{Bound, Strategy};
+use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::verdict::Verdict;
-use icb_core::trace::{BoundReport, Failure};
+use icb_core::trace::{BoundReport, Failure, StrategyKind};
 
 /// Something that happened.
 #[derive(Clone, PartialEq, Debug)]
@@ -203,13 +203,15 @@ impl Tally {
 }
 
 /// In words, which order the search follows: for headings.
-pub(crate) fn search_words(max_bound: Bound, strategy: Strategy) -> String {
+pub(crate) fn search_words(max_bound: Bound, strategy: StrategyKind) -> String {
     match (strategy, max_bound) {
-        (Strategy::Icb, Bound::Limited(0)) => "bound 0".to_owned(),
-        (Strategy::Icb, Bound::Limited(bound)) => format!("bounds 0 to {bound}"),
-        (Strategy::Icb, Bound::Unlimited) => "bounds 0, 1, 2, …".to_owned(),
-        (Strategy::Dfs, Bound::Limited(bound)) => format!("depth first, at most {}", preemptions(bound)),
-        (Strategy::Dfs, Bound::Unlimited) => "depth first".to_owned(),
+        (StrategyKind::ContextBounded, Bound::Limited(0)) => "bound 0".to_owned(),
+        (StrategyKind::ContextBounded, Bound::Limited(bound)) => format!("bounds 0 to {bound}"),
+        (StrategyKind::ContextBounded, Bound::Unlimited) => "bounds 0, 1, 2, …".to_owned(),
+        (StrategyKind::DelayBounded, Bound::Limited(bound)) => {
+            format!("{}, at most {bound}", strategy.words())
+        }
+        _ => strategy.words(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! a stored failure into its replay.
 
 use clap::{Args, ValueEnum};
+use icb_core::trace::StrategyKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -71,16 +72,6 @@ pub(crate) enum Granularity {
     Access,
 }
 
-/// In which order executions are tried.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Strategy {
-    /// Iterative context bounding: fewest preemptions first.
-    Icb,
-    /// Depth first, all preemption counts mixed.
-    Dfs,
-}
-
 /// Which executions are left out because others stand for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -110,10 +101,14 @@ pub(crate) struct Search {
     #[arg(long, value_name = "WHICH", env = "ICB_GRANULARITY")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) granularity: Option<Granularity>,
-    /// In which order executions are tried
+    /// In which order executions are tried: icb, dfs, db:DEPTH, idfs, random[:SEED], pct[:DEPTH[:SEED]], delay, kiss
     #[arg(long, value_name = "ORDER", env = "ICB_STRATEGY")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) strategy: Option<Strategy>,
+    pub(crate) strategy: Option<StrategyKind>,
+    /// With --strategy kiss: so many spawned threads may wait to begin; one more begins at once [default: any number]
+    #[arg(long, value_name = "N", env = "ICB_MAX_PENDING")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_pending: Option<u32>,
     /// Which executions are left out because others stand for them
     #[arg(long, value_name = "WHICH", env = "ICB_REDUCTION")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,7 +145,8 @@ impl Search {
         let mut variables = Vec::new();
         let mut set = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));
         set("ICB_GRANULARITY", self.granularity.map(value_name));
-        set("ICB_STRATEGY", self.strategy.map(value_name));
+        set("ICB_STRATEGY", self.strategy.map(|strategy| strategy.to_string()));
+        set("ICB_MAX_PENDING", self.max_pending.map(|n| n.to_string()));
         set("ICB_REDUCTION", self.reduction.map(value_name));
         set("ICB_ON_RACE", self.on_race.map(value_name));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
@@ -166,6 +162,7 @@ impl Search {
         Search {
             granularity: other.granularity.or(self.granularity),
             strategy: other.strategy.or(self.strategy),
+            max_pending: other.max_pending.or(self.max_pending),
             reduction: other.reduction.or(self.reduction),
             on_race: other.on_race.or(self.on_race),
             max_executions: other.max_executions.or(self.max_executions),

@@ -3,7 +3,7 @@
 
 use crate::observe::Signature;
 use crate::program::{Chooser, End, Program, SchedulingPoint, Strategy};
-use crate::trace::{BoundReport, Failure, FailureKind, Report, Stopped, ThreadId};
+use crate::trace::{BoundReport, Failure, FailureKind, Growth, Report, Stopped, ThreadId};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,6 +89,8 @@ pub struct Explorer<'a> {
     interrupt: Option<&'a AtomicBool>,
     started: Instant,
     executions: u64,
+    growth: Vec<Growth>,
+    next_sample: u64,
     stopped: Option<Stopped>,
     failure: Option<Failure>,
 }
@@ -114,6 +116,8 @@ impl<'a> Explorer<'a> {
             interrupt: None,
             started: Instant::now(),
             executions: 0,
+            growth: Vec::new(),
+            next_sample: 1,
             stopped: None,
             failure: None,
         }
@@ -156,11 +160,12 @@ impl<'a> Explorer<'a> {
                 // Scheduling points have been added: what was claimed before does not count.
                 bounds.clear();
                 self.states.clear();
+                self.growth.clear();
                 strategy.restart();
                 continue;
             };
-            bound.complete =
-                !matches!(self.stopped, Some(s) if s != Stopped::Failure) && self.stopped.is_none();
+            bound.complete = self.stopped.is_none() && strategy.claims();
+            bound.next_items = strategy.next_items();
             bound.exhausted = bound.complete && strategy.is_exhausted();
             self.tell(Event::Bound(&bound));
             bounds.push(bound);
@@ -170,7 +175,8 @@ impl<'a> Explorer<'a> {
         }
         self.fill_up(strategy.max_bound(), &mut bounds);
         Report {
-            complete: self.failure.is_none() && self.stopped.is_none(),
+            complete: self.failure.is_none() && self.stopped.is_none() && strategy.claims(),
+            growth: self.grown(),
             bounds,
             failure: self.failure.take(),
             stopped: self.stopped,
@@ -246,11 +252,29 @@ impl<'a> Explorer<'a> {
             }
             if self.options.count_states {
                 self.states.insert(outcome.fingerprint);
+                if self.executions >= self.next_sample {
+                    self.sample();
+                }
             }
         }
         report.seconds = began.elapsed().as_secs_f64();
         report.states = self.states.len() as u64;
         Some(report)
+    }
+
+    /// Notes how many states have been reached, and when to look again.
+    #[cold]
+    fn sample(&mut self) {
+        self.growth.push(Growth { executions: self.executions, states: self.states.len() as u64 });
+        self.next_sample = (self.executions + 1).max(self.executions * 6 / 5);
+    }
+
+    /// The samples, with one at the end.
+    fn grown(&mut self) -> Vec<Growth> {
+        if self.growth.last().is_some_and(|last| last.executions < self.executions) {
+            self.sample();
+        }
+        std::mem::take(&mut self.growth)
     }
 
     fn failed(&mut self, mut failure: Failure) {

@@ -6,7 +6,7 @@
 //! ```text
 //! worker                       one test process: settings in, messages out
 //! explore | explain            the loop: strategy × reduction × program × limits → Exploration; why an execution fails
-//! search | reduction | runtime | observe
+//! search | reduction | runtime | model | observe
 //! recording  memory            what happened in one execution; happens-before and race detection
 //! program  dependence  clock   the seam; which operations conflict; vector clocks
 //! thread_set                   sets of threads
@@ -25,6 +25,8 @@ pub mod explain;
 pub mod explore;
 #[cfg(feature = "runtime")]
 pub mod memory;
+#[cfg(feature = "runtime")]
+pub mod model;
 #[cfg(feature = "runtime")]
 pub mod observe;
 #[cfg(feature = "runtime")]

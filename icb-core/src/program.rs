@@ -242,7 +242,7 @@ pub struct StepEvent<'a> {
     /// Bits written.
     pub written: Option<u64>,
     /// Outcome in words, where the action does not say it.
-    pub note: Option<&'static str>,
+    pub note: Option<&'a str>,
     /// Where in the program; absent for abstract programs.
     pub location: Option<&'static Location<'static>>,
     /// Branches taken inside the step.
@@ -307,6 +307,17 @@ pub trait Strategy: Chooser {
     /// The last bound that was asked for, if there is a last one.
     fn max_bound(&self) -> Option<u32> {
         None
+    }
+
+    /// Whether a bound that is over covers every execution with that many preemptions. A strategy that samples, or leaves out
+    /// what no bound on preemptions describes, claims nothing.
+    fn claims(&self) -> bool {
+        true
+    }
+
+    /// Work items known to be left for the next bound.
+    fn next_items(&self) -> u64 {
+        0
     }
 
     /// Whether nothing has been left out so far because of the bound.

@@ -2,10 +2,11 @@
 //!
 //! With `cfg(icb)` a closure is explored; without it, it is run once on real threads.
 
+pub use icb_core::model::{Memory, Model, StateReport, StateSearch, Storage};
 pub use icb_core::program::Granularity;
 pub use icb_core::trace::{
-    BoundReport, Failure, FailureKind, Report, Schedule, SourceLocation, Step, Stopped, Switch, ThreadId,
-    Trace,
+    BoundReport, Failure, FailureKind, Growth, Report, Schedule, SourceLocation, Step, Stopped, Switch,
+    ThreadId, Trace,
 };
 pub use icb_core::worker::{OnRace, ReductionKind as Reduction, StrategyKind as Strategy};
 

@@ -5,6 +5,8 @@
 
 pub mod abstract_program;
 
+pub mod models;
+
 pub mod programs;
 
 pub mod random_real;

@@ -8,14 +8,13 @@ use crate::event::{Event, Finding, Finished, Tally, search_words};
 use crate::exit_code::{Error, Exit};
 use crate::report::console::{Console, REDRAW};
 use crate::report::{failure, summary};
-use crate::settings::Strategy;
 use crate::store::{Store, StoredFailure, resolve, test_path};
 use crate::worker::plan::{Plan, Task};
 use crate::worker::process::{self, Launch};
 use crate::worker::replay::{self, Replay, Replayed};
 use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
-use icb_core::trace::{Failure, FailureKind, Message};
+use icb_core::trace::{Failure, FailureKind, Message, StrategyKind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -52,8 +51,8 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn strategy(&self) -> Strategy {
-        self.arguments.search.strategy.unwrap_or(Strategy::Icb)
+    fn strategy(&self) -> StrategyKind {
+        self.arguments.search.strategy.unwrap_or_default()
     }
 
     fn introduce(&self, console: &mut Console, build: &Build) {

@@ -1,7 +1,8 @@
 //! What to run next: every test at bound 0 before any at bound 1, and so on. Runs nothing itself.
 
 use super::verdict::Verdict;
-use crate::settings::{Bound, Strategy};
+use crate::settings::Bound;
+use icb_core::trace::StrategyKind;
 use std::collections::BTreeSet;
 
 /// One process to run: a test at a range of bounds.
@@ -24,13 +25,11 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// A plan for so many tests. A search that is not by bounds is one task for each test.
-    pub(crate) fn new(test_count: usize, max_bound: Bound, strategy: Strategy) -> Plan {
-        let last = match strategy {
-            Strategy::Icb => Bound::Limited(0),
-            Strategy::Dfs => max_bound,
-        };
+    pub(crate) fn new(test_count: usize, max_bound: Bound, strategy: StrategyKind) -> Plan {
+        let by_bounds = strategy.is_by_preemptions();
+        let last = if by_bounds { Bound::Limited(0) } else { max_bound };
         let waiting = (0..test_count).map(|test| Task { min_bound: 0, test, max_bound: last }).collect();
-        let max_bound = if strategy == Strategy::Icb { max_bound } else { Bound::Limited(0) };
+        let max_bound = if by_bounds { max_bound } else { Bound::Limited(0) };
         Plan { waiting, running: 0, max_bound }
     }
 
@@ -81,7 +80,7 @@ mod tests {
 
     #[test]
     fn all_tests_at_one_bound_come_before_any_at_the_next() {
-        let mut plan = Plan::new(3, Bound::Limited(2), Strategy::Icb);
+        let mut plan = Plan::new(3, Bound::Limited(2), StrategyKind::ContextBounded);
         let order = run(&mut plan, |test, bound| match (test, bound) {
             (1, 0) => Verdict::RunOnce,
             (2, 1) => Verdict::Incomplete { reason: String::new() },
@@ -92,14 +91,14 @@ mod tests {
 
     #[test]
     fn an_exhausted_test_is_done_and_an_unlimited_one_goes_on() {
-        let mut plan = Plan::new(1, Bound::Unlimited, Strategy::Icb);
+        let mut plan = Plan::new(1, Bound::Unlimited, StrategyKind::ContextBounded);
         let order = run(&mut plan, |_, bound| if bound == 7 { EXHAUSTED } else { HOLDS });
         assert_eq!(order.len(), 8);
     }
 
     #[test]
     fn depth_first_is_one_task() {
-        let mut plan = Plan::new(1, Bound::Unlimited, Strategy::Dfs);
+        let mut plan = Plan::new(1, Bound::Unlimited, StrategyKind::DepthFirst);
         let task = plan.next().unwrap();
         assert_eq!((task.min_bound, task.max_bound), (0, Bound::Unlimited));
         plan.finish(task, &HOLDS);
@@ -108,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_free_worker_starts_the_next_bound() {
-        let mut plan = Plan::new(2, Bound::Limited(1), Strategy::Icb);
+        let mut plan = Plan::new(2, Bound::Limited(1), StrategyKind::ContextBounded);
         let (slow, quick) = (plan.next().unwrap(), plan.next().unwrap());
         assert_eq!(plan.next(), None);
         plan.finish(quick, &HOLDS);

@@ -42,12 +42,13 @@ fn lock(plan: &Mutex<Plan>) -> MutexGuard<'_, Plan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Bound, Strategy};
+    use crate::settings::Bound;
+    use icb_core::trace::StrategyKind;
 
     #[test]
     fn every_task_runs_once() {
         let seen = Mutex::new(Vec::new());
-        run(Plan::new(5, Bound::Limited(3), Strategy::Icb), 3, |task| {
+        run(Plan::new(5, Bound::Limited(3), StrategyKind::ContextBounded), 3, |task| {
             seen.lock().unwrap().push((task.min_bound, task.test));
             Verdict::Holds { last: false, exhausted: false, expects_failure: false }
         });

@@ -109,7 +109,7 @@ fn completeness(outcome: &Outcome, expects_failure: bool) -> Verdict {
             Some(Stopped::Executions) => "stopped by the limit on executions",
             Some(Stopped::Duration) => "stopped by the limit on time",
             Some(Stopped::Interrupt) => "interrupted",
-            _ => "stopped early",
+            _ => "left out executions that no bound describes",
         };
         return Verdict::Incomplete { reason: reason.to_owned() };
     }

@@ -20,7 +20,8 @@ thread_local! {
 
 /// Bytes of a freed block that are overwritten, at most.
 const MAX_POISONED: usize = 4096;
-const POISON: u8 = 0xDF;
+/// What they are overwritten with.
+pub(super) const POISON: u8 = 0xDF;
 
 /// Small blocks are allocated in multiples of this many bytes, and kept for the next execution.
 const UNIT: usize = 16;

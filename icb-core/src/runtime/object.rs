@@ -3,9 +3,10 @@
 //! Every function of the door (here, in `addressed.rs` and in `calls.rs`) answers `None` or `false` outside an execution;
 //! the mirrored type then does what `std` does.
 
-use super::perform::perform;
+use super::allocator::POISON;
+use super::perform::{halt, perform};
 use super::{Running, running};
-use crate::trace::{Action, ObjectClass, ObjectId, Operation};
+use crate::trace::{Action, Failure, FailureKind, ObjectClass, ObjectId, Operation};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -133,6 +134,9 @@ impl Handle {
 
     #[cold]
     fn enter(&self, running: &Running, init: &ObjectInit, location: &'static Location<'static>) -> ObjectId {
+        if self.word.load(Ordering::Relaxed) == FREED {
+            return gone(running, init, location);
+        }
         let object = running.with(|e| {
             let object = e.register(init.state.class(), init.type_name, init.address, Some(location));
             e.object_mut(object).initialise(init.state);
@@ -154,7 +158,13 @@ impl Handle {
         let running = running()?;
         let location = Location::caller();
         let object = self.resolve(running, &init, location);
-        Some(perform(running, Operation::new(action, object), location, false))
+        let effect = perform(running, Operation::new(action, object), location, false);
+        if self.word.load(Ordering::Relaxed) == FREED && !running.with(|e| e.giving_up) {
+            // While the thread waited for its turn, or for the object.
+            gone(running, &init, location);
+            halt(running);
+        }
+        Some(effect)
     }
 
     /// Like [`perform`](Self::perform) for `Unlock` and `WriteUnlock`: `changed` tells whether the guarded data
@@ -197,6 +207,21 @@ impl Handle {
         running.with(|e| e.threads[e.current].timeout = timeout);
         Some(perform(running, Operation::new(action, object), location, false))
     }
+}
+
+/// A handle in memory that has been freed and lies in quarantine.
+const FREED: u64 = u64::from_ne_bytes([POISON; 8]);
+
+/// The object's memory has been freed: the execution ends. Its number means nothing.
+#[cold]
+fn gone(running: &Running, init: &ObjectInit, location: &'static Location<'static>) -> ObjectId {
+    running.with(|e| {
+        let object = e.register(init.state.class(), init.type_name, std::ptr::null(), Some(location));
+        e.threads[e.current].location = Some(location);
+        let message = format!("{} {object} is used after its memory has been freed", init.type_name);
+        e.fail(Failure::new(FailureKind::UseAfterFree, message));
+        object
+    })
 }
 
 /// Whether the caller runs inside an execution (on a thread of the program under test).

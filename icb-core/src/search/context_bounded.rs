@@ -285,6 +285,10 @@ impl<R: Reduction> Strategy for ContextBounded<R> {
         self.max_bound
     }
 
+    fn next_items(&self) -> u64 {
+        self.later.front().map_or(0, Frontier::len)
+    }
+
     fn is_exhausted(&self) -> bool {
         !self.cut && self.later.iter().all(Frontier::is_empty)
     }

@@ -28,6 +28,8 @@ pub enum FailureKind {
     Blocked,
     /// A thread's stack overflowed.
     StackOverflow,
+    /// A state of a model violates the model's invariant.
+    Invariant,
     /// The process under test died.
     Abort,
     /// A replay did not match: the test depends on something other than the schedule.
@@ -49,6 +51,7 @@ impl FailureKind {
             FailureKind::Leak => "leak",
             FailureKind::Blocked => "blocked outside the model",
             FailureKind::StackOverflow => "stack overflow",
+            FailureKind::Invariant => "invariant violated",
             FailureKind::Abort => "abort",
             FailureKind::Divergence => "divergence",
         }

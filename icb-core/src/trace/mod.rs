@@ -10,6 +10,7 @@ mod message;
 mod operation;
 mod schedule;
 mod step;
+mod strategy;
 mod summary;
 pub mod table;
 
@@ -22,4 +23,5 @@ pub use message::{ProtocolError, decode};
 pub use operation::{Access, Action, Mode, ObjectClass, Operation, Ordering};
 pub use schedule::{ParseScheduleError, Schedule, ScheduleEntry};
 pub use step::{Frame, ObjectInfo, SourceLocation, Step, Switch, ThreadInfo, Trace};
-pub use summary::{BoundReport, Report, Stopped};
+pub use strategy::{STRATEGY_WORDS, StrategyKind};
+pub use summary::{BoundReport, Growth, Report, Stopped};

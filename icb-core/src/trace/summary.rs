@@ -15,6 +15,8 @@ pub enum Stopped {
     Duration,
     /// Someone asked for it (Ctrl-C).
     Interrupt,
+    /// The limit on the states of a model was reached.
+    States,
 }
 
 /// What was done with exactly `bound` preemptions.
@@ -39,6 +41,9 @@ pub struct BoundReport {
     pub max_steps: u64,
     /// The largest number of threads.
     pub max_threads: u32,
+    /// Work items known to be left for the next bound when this one was over; 0 where the search does not know.
+    #[serde(default)]
+    pub next_items: u64,
     /// Time spent, in seconds.
     pub seconds: f64,
     /// Whether every execution with this many preemptions has been run.
@@ -55,6 +60,15 @@ impl BoundReport {
     }
 }
 
+/// How many distinct terminal states so many executions have reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Growth {
+    /// Executions over all bounds.
+    pub executions: u64,
+    /// Distinct terminal states.
+    pub states: u64,
+}
+
 /// What a whole exploration has done.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -67,6 +81,9 @@ pub struct Report {
     pub complete: bool,
     /// Why the search ended early, if it did.
     pub stopped: Option<Stopped>,
+    /// Coverage against executions, at about a dozen numbers of executions for each power of ten.
+    #[serde(default)]
+    pub growth: Vec<Growth>,
 }
 
 impl Report {

@@ -3,22 +3,12 @@
 use super::channel::Channel;
 use super::process::{Closure, Worker};
 use super::settings::Settings;
+use crate::model::Model;
 use crate::program::Granularity;
-use crate::trace::{Message, Report, Schedule, table};
+use crate::trace::{Message, Report, Schedule, StrategyKind, table};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-
-/// In which order executions are tried.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum StrategyKind {
-    /// Iterative context bounding: all executions with 0 preemptions, then 1, …
-    #[default]
-    ContextBounded,
-    /// Depth first, without a bound.
-    DepthFirst,
-}
 
 /// Which executions are left out because others stand for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -109,7 +99,14 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
-    /// Which executions are left out.
+    /// With [`StrategyKind::StackDiscipline`]: how many spawned threads may wait to begin (any number unless set).
+    #[must_use]
+    pub fn max_pending(mut self, count: usize) -> Self {
+        self.settings.max_pending = Some(count);
+        self
+    }
+
+    /// Which executions are left out. Strategies other than iterative context bounding leave none out.
     #[must_use]
     pub fn reduction(mut self, reduction: ReductionKind) -> Self {
         self.settings.reduction = reduction;
@@ -226,6 +223,21 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
             panic!("icb: {message}");
         }
         Worker { settings: self.settings, channel: Channel::default(), model: 0 }.run(&closure(f))
+    }
+}
+
+impl<const EXPLORE: bool> Builder<EXPLORE> {
+    /// Explores a model as set here, one execution after another; see [`StateSearch`](crate::model::StateSearch) for a
+    /// search that keeps states. Granularity, races and spurious wake-ups do not exist in a model.
+    ///
+    /// # Panics
+    /// With one sentence if the settings are wrong.
+    #[track_caller]
+    pub fn explore_model<M: Model>(self, model: &M) -> Report {
+        if let Some(message) = self.refused.or_else(|| self.settings.check().err()) {
+            panic!("icb: {message}");
+        }
+        super::modelled::explore(&self.settings, model)
     }
 }
 

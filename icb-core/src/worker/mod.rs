@@ -4,9 +4,12 @@
 mod builder;
 mod channel;
 mod explained;
+mod modelled;
 mod process;
 mod replayed;
 mod settings;
+mod strategies;
 mod watchdog;
 
-pub use builder::{Builder, OnRace, ReductionKind, StrategyKind, model};
+pub use crate::trace::StrategyKind;
+pub use builder::{Builder, OnRace, ReductionKind, model};

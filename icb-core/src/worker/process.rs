@@ -1,18 +1,18 @@
 //! The work of one `model` or `check`: explore or replay, tell whoever listens, carry what is left to the next process.
 
-use super::builder::{OnRace, ReductionKind, StrategyKind};
+use super::builder::{OnRace, ReductionKind};
 use super::channel::Channel;
 use super::replayed::{Replayed, explain};
 use super::settings::Settings;
+use super::strategies::{limits, strategy};
 use super::watchdog::Watchdog;
-use crate::explore::{Event, Explorer, Limits, Options};
+use crate::explore::{Event, Explorer, Options};
 use crate::observe::Recorder;
 use crate::program::{Program, Strategy};
 use crate::recording::Tape;
-use crate::reduction::PartialOrder;
 use crate::runtime::{self, CoroutineProgram};
-use crate::search::{ContextBounded, DepthFirst, Frontier, Replay};
-use crate::trace::{Message, Report, Schedule};
+use crate::search::{ContextBounded, Frontier, Replay};
+use crate::trace::{Message, Report, Schedule, StrategyKind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -93,7 +93,7 @@ impl Worker {
         let _watchdog =
             Watchdog::start(program.heartbeat(), settings.watchdog, self.channel.clone(), self.model);
         let options = Options {
-            limits: Limits { max_executions: settings.max_executions, max_duration: settings.max_duration },
+            limits: limits(settings),
             stop_at_failure: !settings.keep_going,
             count_states: true,
             check_determinism: settings.min_bound == 0 && !settings.keep_going,
@@ -104,12 +104,7 @@ impl Worker {
             explorer.listen(&mut listener);
         }
         let mut report = match settings.strategy {
-            StrategyKind::DepthFirst => explorer.run(&mut DepthFirst::new(), &mut program),
-            StrategyKind::ContextBounded if settings.reduction == ReductionKind::PartialOrder => {
-                let mut search = PartialOrder::new(settings.max_bound).from_bound(settings.min_bound);
-                explorer.run(&mut search, &mut program)
-            }
-            StrategyKind::ContextBounded => {
+            StrategyKind::ContextBounded if settings.reduction == ReductionKind::None => {
                 let carries = settings.directory.is_some();
                 let mut search = ContextBounded::new(settings.max_bound).carrying(carries);
                 if settings.min_bound > 0 {
@@ -131,6 +126,7 @@ impl Worker {
                 }
                 report
             }
+            _ => explorer.run(&mut *strategy(settings), &mut program),
         };
         if let Some(failure) = &mut report.failure
             && !self.channel.is_open()

@@ -2,9 +2,9 @@
 //! the builder's methods, and in `model` and `Builder::check` overridden by the variables again, so that `cargo icb`
 //! can steer.
 
-use super::builder::{OnRace, ReductionKind, StrategyKind};
+use super::builder::{OnRace, ReductionKind};
 use crate::program::Granularity;
-use crate::trace::Schedule;
+use crate::trace::{Schedule, StrategyKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ pub(super) struct Settings {
     pub(super) max_bound: Option<u32>,
     pub(super) granularity: Granularity,
     pub(super) strategy: StrategyKind,
+    /// How many threads may wait to begin; `None`: any number.
+    pub(super) max_pending: Option<usize>,
     pub(super) reduction: ReductionKind,
     pub(super) on_race: OnRace,
     pub(super) max_executions: Option<u64>,
@@ -48,6 +50,7 @@ impl Default for Settings {
             max_bound: Some(2),
             granularity: Granularity::SyncOnly,
             strategy: StrategyKind::ContextBounded,
+            max_pending: None,
             reduction: ReductionKind::PartialOrder,
             on_race: OnRace::Fail,
             max_executions: None,
@@ -115,8 +118,13 @@ impl Settings {
             self.granularity = one_of("ICB_GRANULARITY", &text, &choices)?;
         }
         if let Some(text) = lookup("ICB_STRATEGY") {
-            let choices = [("icb", StrategyKind::ContextBounded), ("dfs", StrategyKind::DepthFirst)];
-            self.strategy = one_of("ICB_STRATEGY", &text, &choices)?;
+            self.strategy = text.parse().map_err(|error| format!("ICB_STRATEGY: {error}"))?;
+        }
+        if let Some(text) = lookup("ICB_MAX_PENDING") {
+            self.max_pending = Some(number("ICB_MAX_PENDING", &text)?);
+        }
+        if let Some(text) = lookup("ICB_KEEP_GOING") {
+            self.keep_going = one_of("ICB_KEEP_GOING", &text, &[("1", true), ("0", false)])?;
         }
         if let Some(text) = lookup("ICB_REDUCTION") {
             self.reduction = one_of("ICB_REDUCTION", &text, &REDUCTIONS)?;
@@ -212,6 +220,7 @@ mod tests {
             ("ICB_MAX_BOUND", "two", "whole number"),
             ("ICB_GRANULARITY", "fine", "sync, access"),
             ("ICB_STRATEGY", "luck", "icb, dfs"),
+            ("ICB_MAX_PENDING", "-1", "whole number"),
             ("ICB_MAX_SECONDS", "-1", "number of seconds"),
             ("ICB_REPLAY", "0*3", "begins with"),
             ("ICB_STACK_SIZE", "10", "16384"),

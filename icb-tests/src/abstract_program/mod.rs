@@ -2,10 +2,11 @@
 //! the tester answers cleverly: how many executions, which outcomes, which happens-before states, which races.
 //!
 //! This is the independent side of every differential test. It shares no code with the tester; it prefers the
-//! obvious to the fast. Two modules lead to the tester: `as_program` knows the seam of `icb-core`, through which the
+//! obvious to the fast. Three modules lead to the tester: `as_model` and `as_program` know seams of `icb-core`, through which the
 //! interpreter itself can be explored; `real` knows `icb-std`: there the same programs run on real threads and
 //! objects, under the tester.
 
+pub mod as_model;
 pub mod as_program;
 pub mod brute_force;
 pub mod dense;

@@ -73,7 +73,7 @@ impl Step {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Phase {
     /// Not spawned yet.
     Unborn,
@@ -88,7 +88,7 @@ pub(super) enum Phase {
     Ended,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Thread {
     pub(super) phase: Phase,
     pub(super) counter: usize,
@@ -97,7 +97,7 @@ pub(super) struct Thread {
 }
 
 /// Everything that the future of an execution depends on, except which thread ran last.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct State {
     pub(super) threads: Vec<Thread>,
     pub(super) variables: Vec<usize>,

@@ -153,6 +153,10 @@ impl<'a> Names<'a> {
     /// The operation of a step with its values: `load AtomicBool #3 = true`.
     pub(super) fn step(&self, step: &Step, detail: Detail) -> String {
         let operation = step.operation;
+        if let (Action::Nop, Some(note)) = (operation.action, &step.note) {
+            // The step of a model: only the model can say what it does.
+            return note.clone();
+        }
         let mut text = self.operation(operation, detail);
         match (&step.read, &step.written) {
             (Some(read), Some(written)) => text += &format!(": {read} → {written}"),

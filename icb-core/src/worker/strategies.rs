@@ -1,0 +1,39 @@
+//! From settings to a search: which strategy the words stand for, and when one that never ends is stopped.
+
+use super::builder::ReductionKind;
+use super::settings::Settings;
+use crate::explore::Limits;
+use crate::program::Strategy;
+use crate::reduction::PartialOrder;
+use crate::search::{
+    ContextBounded, DelayBounded, DepthBounded, DepthFirst, Priority, RandomWalk, StackDiscipline,
+};
+use crate::trace::StrategyKind;
+
+/// Executions after which a search without an end of its own is stopped, if no limit is set.
+const MAX_ENDLESS_EXECUTIONS: u64 = 10_000;
+
+/// The search that the settings ask for. It begins at bound 0, or with a reduction at the first bound that is asked for.
+pub(super) fn strategy(settings: &Settings) -> Box<dyn Strategy> {
+    match settings.strategy {
+        StrategyKind::ContextBounded if settings.reduction == ReductionKind::PartialOrder => {
+            Box::new(PartialOrder::new(settings.max_bound).from_bound(settings.min_bound))
+        }
+        StrategyKind::ContextBounded => Box::new(ContextBounded::new(settings.max_bound)),
+        StrategyKind::DepthFirst => Box::new(DepthFirst::new()),
+        StrategyKind::DepthBounded { depth } => Box::new(DepthBounded::new(u64::from(depth))),
+        StrategyKind::IterativeDepth => Box::new(DepthBounded::iterative()),
+        StrategyKind::Random { seed } => Box::new(RandomWalk::new(seed)),
+        StrategyKind::Priority { depth, seed } => Box::new(Priority::new(depth, seed)),
+        StrategyKind::DelayBounded => Box::new(DelayBounded::new(settings.max_bound)),
+        StrategyKind::StackDiscipline => Box::new(StackDiscipline::new(settings.max_pending)),
+    }
+}
+
+/// The limits that the settings ask for.
+pub(super) fn limits(settings: &Settings) -> Limits {
+    let unlimited = settings.max_executions.is_none() && settings.max_duration.is_none();
+    let endless = settings.strategy.is_endless() && unlimited;
+    let max_executions = if endless { Some(MAX_ENDLESS_EXECUTIONS) } else { settings.max_executions };
+    Limits { max_executions, max_duration: settings.max_duration }
+}

@@ -1,0 +1,206 @@
+//! Explicit-state models: iterative context bounding with states against a plain breadth-first search of everything,
+//! failures at exactly their bound, and the same models under the strategies for executions.
+
+use icb_core::model::{Model, StateReport, StateSearch, Storage};
+use icb_std::model::{Builder, FailureKind, Reduction, Strategy, Switch};
+use icb_tests::abstract_program::as_model::AbstractModel;
+use icb_tests::abstract_program::interpreter::Granularity;
+use icb_tests::abstract_program::random::case;
+use icb_tests::models::bluetooth::Bluetooth;
+use icb_tests::models::peterson::Peterson;
+use icb_tests::models::philosophers::Philosophers;
+use icb_tests::models::plain::{Whole, whole};
+use icb_tests::models::ring_buffer::RingBuffer;
+use icb_tests::models::transaction_manager::{Action, TransactionManager, Version};
+
+/// Model without its symmetry: the plain search knows none.
+struct Plain<M>(M);
+
+impl<M: Model> Model for Plain<M> {
+    type State = M::State;
+    fn initial_states(&self) -> Vec<M::State> {
+        self.0.initial_states()
+    }
+    fn thread_count(&self, state: &M::State) -> usize {
+        self.0.thread_count(state)
+    }
+    fn is_enabled(&self, state: &M::State, thread: usize) -> bool {
+        self.0.is_enabled(state, thread)
+    }
+    fn has_ended(&self, state: &M::State, thread: usize) -> bool {
+        self.0.has_ended(state, thread)
+    }
+    fn step(&self, state: &mut M::State, thread: usize, outcome: u32) -> Result<(), String> {
+        self.0.step(state, thread, outcome)
+    }
+    fn outcome_count(&self, state: &M::State, thread: usize) -> u32 {
+        self.0.outcome_count(state, thread)
+    }
+    fn is_yield(&self, state: &M::State, thread: usize) -> bool {
+        self.0.is_yield(state, thread)
+    }
+}
+
+/// With states, and with fingerprints, the search reaches what the plain one reaches; states grow with the bound.
+#[track_caller]
+fn reaches_everything<M: Model>(name: &str, model: M, cyclic: bool) -> (StateReport, Whole) {
+    let model = Plain(model);
+    let expected = whole(&model);
+    assert_eq!(expected.cyclic, cyclic, "{name}");
+    let report = StateSearch::new(&model).run();
+    let small = StateSearch::new(&model).storage(Storage::Fingerprints).run();
+    for report in [&report, &small] {
+        assert!(report.complete && report.failure.is_none(), "{name}: {report:?}");
+        assert_eq!(report.state_count(), expected.states as u64, "{name}");
+        assert_eq!(report.terminal_states, expected.terminal as u64, "{name}");
+        let steps: u64 = report.bounds.iter().map(|bound| bound.steps).sum();
+        assert_eq!(steps, expected.transitions as u64, "{name}: each transition is taken once");
+        assert!(report.bounds.windows(2).all(|pair| pair[0].states <= pair[1].states), "{name}");
+    }
+    assert_eq!(report.full_coverage_bound(), small.full_coverage_bound());
+    assert!(report.omission_probability == 0.0 && small.omission_probability < 1e-6);
+    assert_eq!(small.memory.states, 0, "{name}");
+    (report, expected)
+}
+
+#[test]
+fn full_coverage_is_that_of_a_plain_search() {
+    let manager = |action| TransactionManager { version: Version::Correct, action, rounds: 2 };
+    reaches_everything("create", manager(Action::Create), false);
+    reaches_everything("commit", manager(Action::Commit), false);
+    reaches_everything("delete", manager(Action::Delete), false);
+    reaches_everything("bluetooth", Bluetooth { adders: 2, fixed: true }, false);
+    reaches_everything("bluetooth", Bluetooth { adders: 4, fixed: true }, false);
+    reaches_everything("peterson", Peterson { turn_first: false }, true);
+    reaches_everything("philosophers", Philosophers { count: 5, ordered: true }, true);
+    reaches_everything("ring buffer", RingBuffer { slots: 3, index_first: false }, true);
+}
+
+#[test]
+fn random_programs_have_the_states_of_a_plain_search() {
+    let mut compared = 0;
+    for seed in 0..80 {
+        let program = case(seed).program;
+        let model = AbstractModel::new(&program, Granularity::EveryAccess);
+        let expected = whole(&model);
+        let report = StateSearch::new(&model).run();
+        let deadlocks = report.failure.as_ref().is_some_and(|f| f.kind == FailureKind::Deadlock);
+        if deadlocks {
+            let bounded = Builder::new().unbounded().reduction(Reduction::None).explore_model(&model);
+            let (failure, other) = (report.failure.unwrap(), bounded.failure.unwrap());
+            assert_eq!((failure.kind, failure.bound), (other.kind, other.bound), "{program}");
+        } else {
+            assert_eq!(report.state_count(), expected.states as u64, "{program}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 30, "{compared} programs without a deadlock");
+}
+
+/// With and without states the model fails so, at exactly this bound; the trace leads there.
+#[track_caller]
+fn fails<M: Model>(model: &M, kind: FailureKind, bound: u32, message: &str) {
+    let mut lengths = Vec::new();
+    for storage in [Storage::States, Storage::Fingerprints] {
+        let report = StateSearch::new(model).storage(storage).run();
+        let failure = report.failure.as_ref().expect("the model is wrong");
+        assert_eq!((failure.kind, failure.bound), (kind, bound), "{failure}");
+        assert!(failure.message.contains(message), "{failure}");
+        assert_eq!(report.proved_bound(), bound.checked_sub(1));
+        assert_eq!(failure.schedule.preemption_count(), bound);
+        assert_eq!(failure.trace.steps.len(), failure.schedule.step_count());
+        let preemptions = failure.trace.steps.iter().filter(|step| step.switch == Switch::Preemption);
+        assert_eq!(preemptions.count() as u32, bound);
+        lengths.push(failure.trace.steps.len());
+        if bound > 0 {
+            let below = StateSearch::new(model).storage(storage).max_bound(bound - 1).run();
+            assert!(below.failure.is_none() && below.complete);
+        }
+    }
+    let report = Builder::new().unbounded().reduction(Reduction::None).explore_model(model);
+    let failure = report.failure.as_ref().expect("the model is wrong");
+    assert_eq!((failure.kind, failure.bound), (kind, bound), "{failure}");
+    assert_eq!(failure.trace.steps.len(), failure.schedule.step_count(), "its trace is filled in");
+    assert_eq!(failure.message, StateSearch::new(model).run().failure.unwrap().message);
+}
+
+#[track_caller]
+fn passes<M: Model>(model: &M) {
+    let report = StateSearch::new(model).run();
+    assert!(report.complete && report.failure.is_none(), "{report:?}");
+}
+
+#[test]
+fn the_bugs_of_the_transaction_manager_take_2_2_and_3_preemptions() {
+    let manager = |version, action| TransactionManager { version, action, rounds: 2 };
+    for (version, action, bound, message) in [
+        (Version::AbortsCommitted, Action::Commit, 2, "a committed transaction is aborted"),
+        (Version::NoReference, Action::Delete, 2, "a freed transaction is locked"),
+        (Version::AbortsActive, Action::Create, 3, "an active transaction was aborted"),
+    ] {
+        fails(&manager(version, action), FailureKind::Panic, bound, message);
+        passes(&manager(Version::Correct, action));
+    }
+}
+
+#[test]
+fn assertions_deadlocks_and_invariants_fail_with_a_trace() {
+    fails(&Bluetooth { adders: 1, fixed: false }, FailureKind::Panic, 1, "I/O in a stopped driver");
+    fails(&Bluetooth { adders: 3, fixed: false }, FailureKind::Panic, 1, "I/O in a stopped driver");
+    fails(&Philosophers { count: 2, ordered: false }, FailureKind::Deadlock, 1, "T0 waits to take fork 1");
+    fails(&Philosophers { count: 5, ordered: false }, FailureKind::Deadlock, 1, "T4 waits to take fork 0");
+    fails(&Peterson { turn_first: true }, FailureKind::Invariant, 2, "both threads");
+    fails(&RingBuffer { slots: 3, index_first: true }, FailureKind::Panic, 1, "not sent");
+    passes(&Philosophers { count: 5, ordered: true });
+}
+
+#[test]
+fn symmetry_leaves_states_out_and_finds_the_same() {
+    let model = Bluetooth { adders: 4, fixed: true };
+    let (all, few) = (StateSearch::new(&Plain(model)).run(), StateSearch::new(&model).run());
+    assert!(
+        few.complete && few.state_count() * 5 < all.state_count(),
+        "{} {}",
+        few.state_count(),
+        all.state_count()
+    );
+    assert_eq!(few.bounds.len(), all.bounds.len(), "each orbit is reached at its bound");
+    let count = |report: &StateReport| report.bounds.iter().map(|bound| bound.steps).sum::<u64>();
+    assert!(count(&few) < count(&all));
+    for adders in 1..4 {
+        let model = Bluetooth { adders, fixed: false };
+        let (all, few) = (StateSearch::new(&Plain(model)).run(), StateSearch::new(&model).run());
+        assert_eq!(all.failure.unwrap().bound, few.failure.unwrap().bound);
+    }
+}
+
+#[test]
+fn every_strategy_runs_models() {
+    let wrong = TransactionManager { version: Version::NoReference, action: Action::Delete, rounds: 1 };
+    let right = TransactionManager { version: Version::Correct, ..wrong };
+    let strategies = ["icb", "dfs", "db:40", "idfs", "random", "pct:3", "delay"];
+    for name in strategies {
+        let strategy: Strategy = name.parse().unwrap();
+        let explore = |model: &TransactionManager| {
+            Builder::new().unbounded().max_executions(200_000).strategy(strategy).explore_model(model)
+        };
+        let failure = explore(&wrong).failure.unwrap_or_else(|| panic!("{name} finds nothing"));
+        assert!(failure.message.contains("a freed transaction"), "{name}: {failure}");
+        assert!(failure.bound >= 2 && !failure.trace.steps.is_empty(), "{name}");
+        assert_eq!(explore(&right).failure, None, "{name}");
+    }
+    // Balanced executions have too few switches for it.
+    let kiss = Builder::new().strategy(Strategy::StackDiscipline).explore_model(&wrong);
+    assert!(kiss.failure.is_none() && !kiss.complete && kiss.proved_bound().is_none(), "{kiss:?}");
+}
+
+#[test]
+fn limits_are_told() {
+    let model = Philosophers { count: 5, ordered: true };
+    let report = StateSearch::new(&model).max_states(20).run();
+    assert!(
+        !report.complete && !report.bounds.last().unwrap().complete && report.full_coverage_bound().is_none()
+    );
+    let report = StateSearch::new(&model).max_bound(1).run();
+    assert!(report.complete && report.proved_bound() == Some(1) && report.full_coverage_bound().is_none());
+}
