@@ -13,6 +13,7 @@
 use super::report::{Memory, StateReport};
 use super::table::Table;
 use super::{Model, blocked, deadlock_words, enabled, members};
+use crate::dependence::accesses;
 use crate::trace::{
     Action, BoundReport, Failure, FailureKind, ObjectId, Operation, ScheduleEntry, Step, Stopped, Switch,
     ThreadId, ThreadInfo, Trace,
@@ -348,6 +349,8 @@ fn trace<M: Model>(model: &M, initial: usize, choices: &[(usize, u32)]) -> Trace
             note: Some(model.words(&state, thread)),
             location: None,
             preempted: None,
+            accesses: accesses(model.operation(&state, thread)).collect(),
+            backtrace: Vec::new(),
             preempted_thread: preemption.then(|| previous.map(ThreadId::new)).flatten(),
         });
         yielded = model.is_yield(&state, thread);

@@ -94,7 +94,7 @@ impl Chooser for DelayBounded {
 
 impl Strategy for DelayBounded {
     fn begin(&mut self) -> bool {
-        let found = !self.started || self.stack.backtrack();
+        let found = !self.started || self.stack.backtrack(0);
         self.started = true;
         self.stack.rewind();
         self.spent = 0;

@@ -92,7 +92,7 @@ impl Chooser for DepthBounded {
 impl Strategy for DepthBounded {
     fn begin(&mut self) -> bool {
         self.beyond = false;
-        let mut found = !self.started || self.stack.backtrack();
+        let mut found = !self.started || self.stack.backtrack(0);
         if !found && self.iterative && self.cut {
             self.depth += ROUND;
             self.cut = false;

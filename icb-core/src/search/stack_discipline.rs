@@ -168,7 +168,7 @@ impl Chooser for StackDiscipline {
 
 impl Strategy for StackDiscipline {
     fn begin(&mut self) -> bool {
-        let found = !self.started || self.decisions.backtrack();
+        let found = !self.started || self.decisions.backtrack(0);
         self.started = true;
         self.decisions.rewind();
         self.stack.clear();

@@ -2,9 +2,9 @@
 //! and Qadeer, PLDI 2007, §4.1 and Figure 3), whose source is not published. The paper lists five bugs, one that shows
 //! without a preemption and four that take 1, among them the use after free of its Figure 3, and so do these.
 //!
-//! A vertex writes items into a bounded channel; the channel's reader has two workers of its own, which hand items to the
+//! Vertices write items into a bounded channel; the channel's reader has two workers of its own, which hand items to the
 //! application. To close a reader is to send each worker a stop message and to wait until all are answered. Five threads:
-//! the test, which writes too, the writer, the application, two workers.
+//! the test, which is the application too, two writers, two workers.
 
 use icb_std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Condvar, Mutex};
@@ -182,7 +182,7 @@ impl Application {
     }
 }
 
-/// The test and a writer send an item of one byte each to a reader with two workers; then the reader is closed and freed.
+/// Two writers send an item of one byte each to a reader with two workers; then the reader is closed and freed.
 pub fn run(version: Version) {
     // As in the original, everybody has a pointer to the reader, and the test frees it.
     let reader = Arc::new(AtomicPtr::new(Box::into_raw(Box::new(Reader::new(version)))));
@@ -195,13 +195,13 @@ pub fn run(version: Version) {
         thread::spawn(move || reader.work(&application))
     };
     let mut workers = vec![worker(), worker()];
-    let theirs = application.clone();
-    let waiting = thread::spawn(move || theirs.run());
-    let to = access(&reader);
-    let writer = thread::spawn(move || to.write(Message::Item(1)));
-    access(&reader).write(Message::Item(1));
-    writer.join().unwrap();
-    waiting.join().unwrap();
+    let writer = || {
+        let reader = access(&reader);
+        thread::spawn(move || reader.write(Message::Item(1)))
+    };
+    let writers = [writer(), writer()];
+    application.run();
+    writers.into_iter().for_each(|writer| writer.join().unwrap());
     let to = access(&reader);
     to.close();
     if version != Version::FreesEarly {
