@@ -117,6 +117,18 @@ pub(crate) struct Search {
     #[arg(long, value_name = "WHAT", env = "ICB_ON_RACE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_race: Option<OnRace>,
+    /// Memory that an execution allocates and never frees is a failure
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_CHECK_LEAKS"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) check_leaks: Option<bool>,
     /// Stop a test after so many executions of one bound (then it is incomplete)
     #[arg(long, value_name = "N", env = "ICB_MAX_EXECUTIONS")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,6 +161,7 @@ impl Search {
         set("ICB_MAX_PENDING", self.max_pending.map(|n| n.to_string()));
         set("ICB_REDUCTION", self.reduction.map(value_name));
         set("ICB_ON_RACE", self.on_race.map(value_name));
+        set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
         set("ICB_MAX_STEPS", self.max_steps.map(|n| n.to_string()));
         set("ICB_MAX_SECONDS", self.max_time.map(|seconds| seconds.to_string()));
@@ -165,6 +178,7 @@ impl Search {
             max_pending: other.max_pending.or(self.max_pending),
             reduction: other.reduction.or(self.reduction),
             on_race: other.on_race.or(self.on_race),
+            check_leaks: other.check_leaks.or(self.check_leaks),
             max_executions: other.max_executions.or(self.max_executions),
             max_steps: other.max_steps.or(self.max_steps),
             max_time: other.max_time.or(self.max_time),

@@ -15,6 +15,7 @@ pub fn mode(action: Action) -> Option<Mode> {
         | Action::CellRead
         | Action::OnceCheck
         | Action::OnceWait
+        | Action::IsPoisoned
         | Action::Join
         | Action::Begin
         | Action::CountRead

@@ -4,7 +4,7 @@
 #![cfg(icb)]
 
 use icb_std::cell::UnsafeCell;
-use icb_std::model::{Builder, FailureKind, Report};
+use icb_std::model::{Builder, FailureKind, Reduction, Report};
 use icb_std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use icb_std::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use icb_std::{thread, thread_local};
@@ -209,6 +209,38 @@ fn dropping_the_last_owner_orders_its_data() {
         drop(one);
         child.join().unwrap();
     });
+}
+
+/// That a lock is poisoned is shared state like any other: whoever asks too early or too late finds out.
+#[test]
+fn asking_for_poison_is_a_step() {
+    static ONE: Mutex<u32> = Mutex::new(0);
+    static TWO: RwLock<u32> = RwLock::new(0);
+    for reduction in [Reduction::PartialOrder, Reduction::None] {
+        let model = Builder::new().max_bound(2).reduction(reduction);
+        let failure = model.clone().explore(move || {
+            let child = thread::spawn(|| {
+                let _guard = ONE.lock();
+                panic!("expected");
+            });
+            let poisoned = ONE.is_poisoned();
+            let _ = child.join();
+            assert!(!poisoned, "too late");
+        });
+        let found = failure.failure.expect("the child may run first");
+        assert_eq!(found.kind, FailureKind::Panic, "{reduction:?}");
+        let failure = model.explore(|| {
+            let child = thread::spawn(|| {
+                let _guard = TWO.write();
+                panic!("expected");
+            });
+            TWO.clear_poison();
+            let _ = child.join();
+            assert!(TWO.is_poisoned(), "too late");
+        });
+        let found = failure.failure.expect("the child may run first");
+        assert_eq!(found.kind, FailureKind::Panic, "{reduction:?}");
+    }
 }
 
 #[test]

@@ -2,12 +2,15 @@
 //! handle.
 
 use super::address_map::{GONE, Kind, key};
+use super::allocator::POISON;
 use super::execution::{Execution, Next};
 use super::perform::{enter, halt, perform, suspend};
 use super::threads::MAX_SPURIOUS_FAILURES;
 use super::{Running, is_static, running};
 use crate::program::Granularity;
-use crate::trace::{Action, Failure, FailureKind, ObjectClass, ObjectId, Operation};
+use crate::trace::{
+    Action, Failure, FailureKind, ObjectClass, ObjectId, Operation, RaceAccess, ThreadId, table,
+};
 use std::panic::Location;
 
 /// An atomic variable, by address.
@@ -211,6 +214,11 @@ impl Execution {
         location: &'static Location<'static>,
         gone: bool,
     ) -> ObjectId {
+        // An object that was freed before its first use: a byte tells almost always that this is not so.
+        // SAFETY: the caller is about to use the object, or the header of the allocation it is in; memory that an
+        // execution has freed is still mapped. The byte is looked at as it is, and only ever raises a suspicion.
+        let suspect = unsafe { address.cast::<u8>().read_volatile() } == POISON;
+        let gone = gone || (suspect && self.quarantine.holds(address.addr()));
         let class = match kind {
             Kind::Atomic => ObjectClass::Atomic,
             Kind::Cell => ObjectClass::Cell,
@@ -218,13 +226,39 @@ impl Execution {
         };
         let object = self.register(class, type_name, address, Some(location));
         if gone {
-            self.threads[self.current].location = Some(location);
-            let message = format!("{type_name} {object} is used after its memory has been freed");
-            self.fail(Failure::new(FailureKind::UseAfterFree, message));
+            self.used_after_free(object, type_name, address, location);
         } else {
             self.map.insert(key(address.addr(), kind), object.index() as u32);
         }
         object
+    }
+
+    /// An object is used whose memory has been freed.
+    #[cold]
+    pub(super) fn used_after_free(
+        &mut self,
+        object: ObjectId,
+        type_name: &str,
+        address: *const (),
+        location: &'static Location<'static>,
+    ) {
+        self.threads[self.current].location = Some(location);
+        let message = format!("{type_name} {object} is used after its memory has been freed");
+        let mut failure = Failure::new(FailureKind::UseAfterFree, message);
+        if self.observer.is_some()
+            && let Some((thread, frames)) = self.ledger.freed_by(address.addr())
+        {
+            let place = table::place_in_program(&frames).cloned();
+            let freed = RaceAccess { thread, write: true, location: place, backtrace: frames };
+            let used = RaceAccess {
+                thread: ThreadId::new(self.current),
+                write: false,
+                location: Some(location.into()),
+                backtrace: self.backtrace(),
+            };
+            failure.race = Some(Box::new([freed, used]));
+        }
+        self.fail(failure);
     }
 
     #[inline(always)]

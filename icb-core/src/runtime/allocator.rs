@@ -6,6 +6,7 @@
 //! the execution is borrowed; the execution takes note of new entries at its next operation. This is the one
 //! thread-local beside the running execution: the allocator must not touch anything that may allocate.
 
+use super::ledger::Ledger;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -68,6 +69,8 @@ pub(super) struct Quarantine {
     allocation_count: u64,
     /// Small blocks that nobody uses, by kind; each begins with a pointer to the next.
     small: [*mut u8; SMALL_CLASSES],
+    /// What is allocated and freed is written down here, unless it is null.
+    pub(super) ledger: *mut Ledger,
 }
 
 impl Quarantine {
@@ -79,6 +82,7 @@ impl Quarantine {
             noted: 0,
             allocation_count: 0,
             small: [std::ptr::null_mut(); SMALL_CLASSES],
+            ledger: std::ptr::null_mut(),
         }
     }
 
@@ -125,6 +129,12 @@ impl Quarantine {
         // SAFETY: the block is free memory of a unit or more, aligned to a unit.
         unsafe { block.cast::<*mut u8>().write(self.small[class]) };
         self.small[class] = block;
+    }
+
+    /// Whether the address lies in a block that has been freed.
+    pub(super) fn holds(&self, address: usize) -> bool {
+        let around = |block: Block| (block.start..block.start + block.size).contains(&address);
+        (0..self.length).rev().any(|index| around(self.get(index)))
     }
 
     #[inline]
@@ -213,6 +223,32 @@ pub fn allocation_count() -> u64 {
     current().map_or(0, |quarantine| unsafe { (*quarantine).allocation_count })
 }
 
+/// # Safety
+/// `quarantine` is valid and used by this OS thread only, and so is its ledger.
+#[inline]
+unsafe fn note_allocation(quarantine: *mut Quarantine, start: *mut u8, size: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*quarantine).allocation_count += 1;
+        if !(*quarantine).ledger.is_null() && !start.is_null() {
+            Ledger::note_allocation((*quarantine).ledger, start.addr(), size);
+        }
+    }
+}
+
+/// Whether [`Allocator`] is the global allocator of this process.
+#[must_use]
+pub fn is_installed() -> bool {
+    let mut quarantine = Quarantine::new();
+    let pointer = &raw mut quarantine;
+    let installed = Quarantine::during(pointer, || {
+        drop(std::hint::black_box(Box::new(0_u8)));
+        allocation_count() > 0
+    });
+    drop(quarantine);
+    installed
+}
+
 // SAFETY: memory comes from the system's allocator and goes back to it with the layout it was allocated with, later
 // than the caller frees it.
 unsafe impl GlobalAlloc for Allocator {
@@ -221,25 +257,32 @@ unsafe impl GlobalAlloc for Allocator {
         if let Some(quarantine) = current() {
             // SAFETY: see `allocation_count`.
             let quarantine = unsafe { &mut *quarantine };
-            quarantine.allocation_count += 1;
             if let Some(block) =
                 small_class(layout.size(), layout.align()).and_then(|class| quarantine.take_small(class))
             {
+                // SAFETY: as above.
+                unsafe { note_allocation(quarantine, block, layout.size()) };
                 return block;
             }
         }
         // SAFETY: the caller's promise.
-        unsafe { System.alloc(whole_units(layout)) }
+        let start = unsafe { System.alloc(whole_units(layout)) };
+        if let Some(quarantine) = current() {
+            // SAFETY: as above.
+            unsafe { note_allocation(quarantine, start, layout.size()) };
+        }
+        start
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let start = unsafe { System.alloc_zeroed(whole_units(layout)) };
         if let Some(quarantine) = current() {
             // SAFETY: see `allocation_count`.
-            unsafe { (*quarantine).allocation_count += 1 };
+            unsafe { note_allocation(quarantine, start, layout.size()) };
         }
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc_zeroed(whole_units(layout)) }
+        start
     }
 
     #[inline]
@@ -248,6 +291,9 @@ unsafe impl GlobalAlloc for Allocator {
             // SAFETY: the caller owns the block and gives it up. The quarantine is used by this OS thread only.
             Some(quarantine) => unsafe {
                 let size = layout.size();
+                if !(*quarantine).ledger.is_null() {
+                    Ledger::note_free((*quarantine).ledger, start.addr(), size);
+                }
                 // The bytes may never have been written; they are looked at as they are, and only ever raise a
                 // suspicion.
                 let suspect = size > 0

@@ -38,6 +38,8 @@ struct Control {
 pub(crate) struct Coroutine<J> {
     generator: Generator<'static, (), ()>,
     slot: Box<Slot<J>>,
+    /// In bytes.
+    pub(crate) stack_size: usize,
 }
 
 /// Why a coroutine came back to its owner.
@@ -77,7 +79,7 @@ impl<J: Job> Coroutine<J> {
                 slot.control.suspend();
             }
         });
-        Coroutine { generator, slot }
+        Coroutine { generator, slot, stack_size }
     }
 
     /// Gives it a job; it begins with the next [`resume`](Self::resume).
@@ -139,6 +141,8 @@ impl Suspension {
 /// Coroutines that wait for a job.
 pub(crate) struct Pool<J: Job> {
     idle: Vec<Coroutine<J>>,
+    /// Those with larger stacks than the others.
+    large: Vec<Coroutine<J>>,
     stack_size: usize,
 }
 
@@ -151,13 +155,16 @@ impl<J: Job> std::fmt::Debug for Pool<J> {
 impl<J: Job> Pool<J> {
     /// A pool of stacks of this size in bytes.
     pub(crate) fn new(stack_size: usize) -> Self {
-        Pool { idle: Vec::new(), stack_size }
+        Pool { idle: Vec::new(), large: Vec::new(), stack_size }
     }
 
     /// A coroutine with the given job.
     pub(crate) fn take(&mut self, job: J, stack_size: Option<usize>) -> Coroutine<J> {
         let mut coroutine = match stack_size {
-            Some(size) if size > self.stack_size => Coroutine::new(size),
+            Some(size) if size > self.stack_size => {
+                let fits = self.large.iter().position(|coroutine| coroutine.stack_size >= size);
+                fits.map_or_else(|| Coroutine::new(size), |index| self.large.swap_remove(index))
+            }
             _ => self.idle.pop().unwrap_or_else(|| Coroutine::new(self.stack_size)),
         };
         coroutine.assign(job);
@@ -166,13 +173,14 @@ impl<J: Job> Pool<J> {
 
     /// Takes back a coroutine whose job is done.
     pub(crate) fn put(&mut self, coroutine: Coroutine<J>) {
-        self.idle.push(coroutine);
+        let list = if coroutine.stack_size > self.stack_size { &mut self.large } else { &mut self.idle };
+        list.push(coroutine);
     }
 }
 
 impl<J: Job> Drop for Pool<J> {
     fn drop(&mut self) {
-        for mut coroutine in self.idle.drain(..) {
+        for mut coroutine in self.idle.drain(..).chain(self.large.drain(..)) {
             coroutine.slot.control.quit.set(true);
             coroutine.resume();
         }
@@ -204,6 +212,20 @@ mod tests {
         }
         assert_eq!(pool.idle.len(), 1);
         assert_eq!(log.borrow()[..4], [(0, 'a'), (0, '-'), (0, 'b'), (1, 'a')]);
+    }
+
+    #[test]
+    fn large_stacks_are_used_again_and_not_for_others() {
+        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024);
+        for _ in 0..3 {
+            let mut large = pool.take(Box::new(|| {}), Some(256 * 1024));
+            let mut ordinary = pool.take(Box::new(|| {}), None);
+            assert_eq!((large.stack_size, ordinary.stack_size), (256 * 1024, 64 * 1024));
+            assert_eq!((large.resume(), ordinary.resume()), (Return::Suspended, Return::Suspended));
+            pool.put(large);
+            pool.put(ordinary);
+        }
+        assert_eq!((pool.large.len(), pool.idle.len()), (1, 1));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Settings {
     /// Whether the threads of a failed execution are unwound, so that the search can go on; else their stacks are
     /// given up as they are.
     pub unwind_failed: bool,
+    /// Whether memory that is never freed is a failure.
+    pub check_leaks: bool,
 }
 
 impl Default for Settings {
@@ -44,6 +46,7 @@ impl Default for Settings {
             max_steps: 20_000,
             stack_size: 256 * 1024,
             unwind_failed: false,
+            check_leaks: false,
         }
     }
 }
@@ -110,6 +113,8 @@ pub(super) struct Execution {
     pub(super) static_atomics: Vec<(*mut u8, usize, [u8; 16])>,
     /// Boxed: the allocator holds a pointer to it.
     pub(super) quarantine: Box<super::allocator::Quarantine>,
+    /// Boxed: the quarantine holds a pointer to it while it is open.
+    pub(super) ledger: Box<super::ledger::Ledger>,
     /// Last step and place, for the watchdog.
     pub(super) heartbeat: std::sync::Arc<super::Heartbeat>,
 }
@@ -221,7 +226,15 @@ impl Execution {
             static_atomics: Vec::new(),
             quarantine: Box::new(super::allocator::Quarantine::new()),
             heartbeat: std::sync::Arc::default(),
+            ledger: Box::default(),
         }
+    }
+
+    /// An execution begins: the allocator is told what to write down.
+    pub(super) fn open_ledger(&mut self, frees: bool) {
+        self.ledger.begin(self.settings.check_leaks, frees);
+        let open = self.ledger.is_open();
+        self.quarantine.ledger = if open { &raw mut *self.ledger } else { std::ptr::null_mut() };
     }
 
     pub(super) fn begin(

@@ -9,6 +9,8 @@ mod coroutine;
 mod decision;
 mod execution;
 mod image;
+mod leaks;
+mod ledger;
 mod object;
 mod objects;
 mod panics;
@@ -17,7 +19,7 @@ mod telling;
 mod threads;
 
 pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_last, fence};
-pub use allocator::{Allocator, allocation_count};
+pub use allocator::{Allocator, allocation_count, is_installed as allocator_is_installed};
 pub use backtrace::backtrace_count;
 pub use calls::{
     ThreadEnd, ThreadMain, choose, current, epoch, is_finished, is_static, join, local, local_destroyed, now,
@@ -175,13 +177,14 @@ impl CoroutineProgram {
             let Some(mut coroutine) = coroutine else {
                 unreachable!("thread {thread} was chosen and has no coroutine")
             };
+            self.running.with(|e| e.ledger.thread = thread);
             let returned = coroutine.resume();
             self.running.with(|e| {
                 if returned == Return::Overflow {
                     let message = format!(
                         "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
                         ThreadId::new(thread),
-                        e.settings.stack_size
+                        coroutine.stack_size
                     );
                     e.fail(Failure::new(FailureKind::StackOverflow, message));
                 }
@@ -226,19 +229,10 @@ impl CoroutineProgram {
         }
     }
 
-    fn finish(&self) -> Outcome {
-        let (mut outcome, at_end, atomics) = self.running.with(|e| {
-            e.detach();
-            let end = e.end.take().unwrap_or(End::GivenUp);
-            let outcome = Outcome {
-                end,
-                step_count: e.step_count,
-                thread_count: e.thread_count as u32,
-                fingerprint: e.hash.fingerprint(),
-                promoted: e.promotion,
-            };
-            (outcome, std::mem::take(&mut e.at_end), std::mem::take(&mut e.static_atomics))
-        });
+    /// Puts the statics back, in the order opposite to that in which they were first used.
+    fn restore_statics(&self) {
+        let (at_end, atomics) =
+            self.running.with(|e| (std::mem::take(&mut e.at_end), std::mem::take(&mut e.static_atomics)));
         for (address, size, bytes) in atomics {
             // SAFETY: `keep_static_atomic` read these bytes from the same static, which lives for ever and which no
             // other thread uses while an exploration runs.
@@ -247,6 +241,20 @@ impl CoroutineProgram {
         for action in at_end.into_iter().rev() {
             action();
         }
+    }
+
+    fn finish(&self) -> Outcome {
+        let mut outcome = self.running.with(|e| {
+            e.detach();
+            let end = e.end.take().unwrap_or(End::GivenUp);
+            Outcome {
+                end,
+                step_count: e.step_count,
+                thread_count: e.thread_count as u32,
+                fingerprint: e.hash.fingerprint(),
+                promoted: e.promotion,
+            }
+        });
         if let End::Failed(failure) = &mut outcome.end {
             failure.schedule = self.running.with(|e| e.tape.schedule());
             failure.bound = failure.schedule.preemption_count();
@@ -256,12 +264,14 @@ impl CoroutineProgram {
     }
 }
 
-impl Program for CoroutineProgram {
-    /// # Panics
-    /// If it is called inside another execution.
-    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
+impl CoroutineProgram {
+    fn run_once(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
         assert!(!active(), "a model cannot be run inside a model");
-        let quarantine = self.running.with(|e| &raw mut *e.quarantine);
+        let frees = observer.as_ref().is_some_and(|observer| observer.wants_backtraces());
+        let quarantine = self.running.with(|e| {
+            e.open_ledger(frees);
+            &raw mut *e.quarantine
+        });
         Quarantine::during(quarantine, || {
             RUNNING.set(&self.running, || {
                 self.start(chooser, observer);
@@ -272,8 +282,27 @@ impl Program for CoroutineProgram {
                 });
                 self.clean_up();
             });
+            self.restore_statics();
         });
         self.finish()
+    }
+}
+
+impl Program for CoroutineProgram {
+    /// # Panics
+    /// If it is called inside another execution.
+    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
+        if !self.running.with(|e| e.settings.check_leaks) {
+            return self.run_once(chooser, observer);
+        }
+        self.running.with(|e| e.ledger.forget());
+        let mut outcome = self.run_once(chooser, observer);
+        if matches!(outcome.end, End::Passed)
+            && let Some(failure) = self.find_leaks()
+        {
+            outcome.end = End::Failed(Box::new(failure));
+        }
+        outcome
     }
 
     fn label(&mut self, bound: u32, execution: u64) {

@@ -6,7 +6,7 @@
 use super::allocator::POISON;
 use super::perform::{halt, perform};
 use super::{Running, running};
-use crate::trace::{Action, Failure, FailureKind, ObjectClass, ObjectId, Operation};
+use crate::trace::{Action, ObjectClass, ObjectId, Operation};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -217,9 +217,7 @@ const FREED: u64 = u64::from_ne_bytes([POISON; 8]);
 fn gone(running: &Running, init: &ObjectInit, location: &'static Location<'static>) -> ObjectId {
     running.with(|e| {
         let object = e.register(init.state.class(), init.type_name, std::ptr::null(), Some(location));
-        e.threads[e.current].location = Some(location);
-        let message = format!("{} {object} is used after its memory has been freed", init.type_name);
-        e.fail(Failure::new(FailureKind::UseAfterFree, message));
+        e.used_after_free(object, init.type_name, init.address, location);
         object
     })
 }

@@ -24,6 +24,7 @@ const fn may_be_spun_on(action: Action) -> bool {
             | Action::TryReceive
             | Action::OnceCheck
             | Action::CountRead
+            | Action::IsPoisoned
     )
 }
 

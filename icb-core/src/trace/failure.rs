@@ -115,7 +115,8 @@ pub struct Failure {
     pub location: Option<SourceLocation>,
     /// Deadlocks and livelocks: who waits for what.
     pub waiting: Vec<DeadlockEntry>,
-    /// Data races: the earlier access and the later one.
+    /// Data races: the earlier access and the later one. Uses after free (in a replay): who freed the memory, as a
+    /// write, and who used it then.
     pub race: Option<Box<[RaceAccess; 2]>>,
     /// Its steps; empty until it has been replayed.
     pub trace: Trace,

@@ -178,6 +178,10 @@ pub enum Action {
     SenderDrop,
     /// The receiver is dropped.
     ReceiverDrop,
+    /// `Mutex::is_poisoned`, `RwLock::is_poisoned`.
+    IsPoisoned,
+    /// `Mutex::clear_poison`, `RwLock::clear_poison`.
+    ClearPoison,
     /// A data read (`UnsafeCell::with`).
     CellRead,
     /// A data write (`UnsafeCell::with_mut`).

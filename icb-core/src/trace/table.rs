@@ -11,7 +11,7 @@ mod selection;
 mod variables;
 mod words;
 
-use super::{Failure, ObjectId, SourceLocation, Switch, ThreadId, Trace};
+use super::{Failure, Frame, ObjectId, SourceLocation, Switch, ThreadId, Trace};
 use frames::Sources;
 pub use frames::is_of_program;
 pub use selection::{Why, selection};
@@ -177,6 +177,12 @@ pub fn render(failure: &Failure, options: &Options) -> Rendered {
     render_with_roots(failure, options, &roots)
 }
 
+/// The innermost place of a backtrace that belongs to the program under test.
+#[must_use]
+pub fn place_in_program(frames: &[Frame]) -> Option<&SourceLocation> {
+    frames.iter().filter(|frame| frames::is_of_program(frame)).find_map(|frame| frame.location.as_ref())
+}
+
 /// Renders a failure; relative source paths are looked for in each of `roots`.
 #[must_use]
 pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]) -> Rendered {
@@ -282,12 +288,7 @@ fn preemptions(out: &mut Rendered, trace: &Trace, names: &Names<'_>, sources: &S
 }
 
 /// A backtrace where there is one, else the location alone.
-fn site(
-    out: &mut Rendered,
-    location: Option<&SourceLocation>,
-    frames: &[super::Frame],
-    sources: &Sources<'_>,
-) {
+fn site(out: &mut Rendered, location: Option<&SourceLocation>, frames: &[Frame], sources: &Sources<'_>) {
     if frames.is_empty() {
         out.lines.extend(location.map(|location| frames::place(location, sources)).unwrap_or_default());
     } else {

@@ -169,6 +169,18 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether memory that an execution allocates and never frees is a failure: an `Arc` cycle, a `Box` that only a raw
+    /// pointer leads to, a value that is forgotten. Off by default. An execution that leaves memory behind is run
+    /// twice more, to tell a leak from what is kept for later on purpose; in a model that does, `Box::leak` included,
+    /// expect three times the time. A thread that never ends is a deadlock, with or without this.
+    ///
+    /// Needs icb's allocator (the feature `allocator` of `icb_std`, on by default).
+    #[must_use]
+    pub fn check_leaks(mut self, check_leaks: bool) -> Self {
+        self.settings.check_leaks = check_leaks;
+        self
+    }
+
     /// Runs only this execution.
     #[must_use]
     pub fn replay(mut self, schedule: Schedule) -> Self {

@@ -67,6 +67,7 @@ impl Worker {
             max_steps: self.settings.max_steps,
             stack_size: self.settings.stack_size,
             unwind_failed: self.settings.keep_going,
+            check_leaks: self.settings.check_leaks,
         }
     }
 

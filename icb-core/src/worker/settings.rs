@@ -29,6 +29,7 @@ pub(super) struct Settings {
     pub(super) stack_size: usize,
     pub(super) spurious: bool,
     pub(super) keep_going: bool,
+    pub(super) check_leaks: bool,
     pub(super) watchdog: Duration,
     /// How long a replay may look for the orders that its failure takes.
     pub(super) explain: Duration,
@@ -59,6 +60,7 @@ impl Default for Settings {
             stack_size: 256 * 1024,
             spurious: true,
             keep_going: false,
+            check_leaks: false,
             watchdog: Duration::from_secs(10),
             explain: Duration::from_secs(2),
             simplify: Duration::ZERO,
@@ -157,6 +159,9 @@ impl Settings {
         if let Some(text) = lookup("ICB_SPURIOUS") {
             self.spurious = one_of("ICB_SPURIOUS", &text, &[("1", true), ("0", false)])?;
         }
+        if let Some(text) = lookup("ICB_CHECK_LEAKS") {
+            self.check_leaks = one_of("ICB_CHECK_LEAKS", &text, &[("1", true), ("0", false)])?;
+        }
         if let Some(text) = lookup("ICB_REPLAY") {
             self.replay = Some(text.parse().map_err(|error| format!("ICB_REPLAY: {error}"))?);
         }
@@ -181,6 +186,11 @@ impl Settings {
         }
         if self.stack_size < 16 * 1024 {
             return Err(format!("a stack of {} bytes is too small; give at least 16384", self.stack_size));
+        }
+        if self.check_leaks && !crate::runtime::allocator_is_installed() {
+            return Err("leaks are found by icb's allocator, which is not the global allocator here; turn the feature \
+                        `allocator` of icb-std on, or make icb_core::runtime::Allocator the #[global_allocator]"
+                .into());
         }
         if self.max_steps == 0 {
             return Err("max_steps is 0; give at least 1".into());

@@ -1,6 +1,6 @@
-//! `std::sync::Mutex`. Modelled: `lock`, `try_lock` and the drop of a guard, each one step; poisoning. Which of
-//! several waiting threads takes a free mutex next is the scheduler's choice. Not modelled: `is_poisoned` and
-//! `clear_poison` are no steps of their own.
+//! `std::sync::Mutex`. Modelled: `lock`, `try_lock`, the drop of a guard, `is_poisoned` and `clear_poison`, each one
+//! step; poisoning. Which of several waiting threads takes a free mutex next is the scheduler's choice. Not modelled:
+//! the lock's fairness on any one platform.
 
 use super::flag::Flag;
 use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
@@ -110,13 +110,17 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Mirrors `std::sync::Mutex::is_poisoned`.
     #[inline]
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
+        self.handle.perform(self.init(), Action::IsPoisoned);
         self.flag.poisoned()
     }
 
     /// Mirrors `std::sync::Mutex::clear_poison`.
     #[inline]
+    #[track_caller]
     pub fn clear_poison(&self) {
+        self.handle.perform(self.init(), Action::ClearPoison);
         self.flag.clear_poison();
     }
 

@@ -1,6 +1,7 @@
 //! `std::sync::RwLock`. Modelled: `read`, `try_read`, `write`, `try_write`, `downgrade` and the drop of a guard, each
-//! one step; poisoning by writers. Readers and writers that wait are chosen by the scheduler: no policy of some
-//! platform (writer preference, for one) is assumed, so what any of them does is among what is explored.
+//! one step, and so are `is_poisoned` and `clear_poison`; poisoning by writers. Readers and writers that wait are chosen
+//! by the scheduler: no policy of some platform (writer preference, for one) is assumed, so what any of them does is
+//! among what is explored. Not modelled: the most readers that a platform allows.
 
 use super::flag::Flag;
 use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
@@ -150,13 +151,17 @@ impl<T: ?Sized> RwLock<T> {
 
     /// Mirrors `std::sync::RwLock::is_poisoned`.
     #[inline]
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
+        self.core.handle.perform(self.init(), Action::IsPoisoned);
         self.core.flag.poisoned()
     }
 
     /// Mirrors `std::sync::RwLock::clear_poison`.
     #[inline]
+    #[track_caller]
     pub fn clear_poison(&self) {
+        self.core.handle.perform(self.init(), Action::ClearPoison);
         self.core.flag.clear_poison();
     }
 

@@ -250,6 +250,7 @@ impl Execution {
             Action::Lock => self.lock(operation),
             Action::TryLock => self.try_lock(operation),
             Action::Unlock => self.unlock(operation, changed),
+            Action::IsPoisoned => self.is_poisoned(operation),
             Action::ReadLock | Action::TryReadLock => self.read_lock(operation),
             Action::WriteLock | Action::TryWriteLock => self.write_lock(operation),
             Action::ReadUnlock => self.read_unlock(operation),

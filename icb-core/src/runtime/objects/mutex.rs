@@ -52,6 +52,14 @@ impl Execution {
         Effect::Refused
     }
 
+    /// The flag itself is in the mirrored type, of a mutex or an `RwLock`; a guard sets it in its unlock step.
+    pub(super) fn is_poisoned(&mut self, operation: Operation) -> Effect {
+        self.note_read(operation.object);
+        let access = Access { object: operation.object, mode: Mode::Read };
+        self.finish_single(operation, access, None, None, None);
+        Effect::Done
+    }
+
     pub(super) fn unlock(&mut self, operation: Operation, changed: bool) -> Effect {
         self.release_mutex(operation.object, changed);
         self.finish_single(operation, write(operation.object), None, None, None);

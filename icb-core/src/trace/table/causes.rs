@@ -93,15 +93,19 @@ fn simplified(out: &mut Rendered, explanation: &Explanation) {
 pub(super) fn race(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {
     let Some(race) = &failure.race else { return };
     out.blank();
-    out.line("The two accesses, which nothing orders:", Style::Bold);
+    let (title, first, second) = match failure.kind {
+        FailureKind::UseAfterFree => ("Its end, and its use after that:", " frees it", " uses it"),
+        _ => ("The two accesses, which nothing orders:", " writes", " reads"),
+    };
+    out.line(title, Style::Bold);
     for access in race.iter() {
         let mut line = Line::of("  ", Style::Plain);
         thread_name(&mut line, access.thread, names);
-        line.push(if access.write { " writes" } else { " reads" }, Style::Plain);
+        line.push(if access.write { first } else { second }, Style::Plain);
         out.lines.push(line);
         site(out, access.location.as_ref(), &access.backtrace, sources);
     }
-    if !failure.trace.steps.is_empty() {
+    if failure.kind == FailureKind::DataRace && !failure.trace.steps.is_empty() {
         out.blank();
         out.line("What is missing:", Style::Bold);
         for text in missing(failure, race, names, sources) {

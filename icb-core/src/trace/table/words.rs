@@ -316,6 +316,8 @@ pub(super) const fn action_words(action: Action) -> &'static str {
         Action::SenderClone => "clone sender of",
         Action::SenderDrop => "drop sender of",
         Action::ReceiverDrop => "drop receiver of",
+        Action::IsPoisoned => "is_poisoned",
+        Action::ClearPoison => "clear_poison",
         Action::CellRead => "read",
         Action::CellWrite => "write",
         Action::CellAccess => "access",

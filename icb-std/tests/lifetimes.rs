@@ -1,0 +1,180 @@
+//! Memory and lifetimes in a model: leaks are found if asked for, and an object that is used after its memory has been
+//! freed is a failure that names both places.
+
+#![cfg(icb)]
+
+use icb_std::model::{Builder, Failure, FailureKind, Report};
+use icb_std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use icb_std::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Weak, mpsc};
+use icb_std::{thread, thread_local};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+fn check(f: impl Fn() + Send + Sync + 'static) -> Report {
+    Builder::new().max_bound(1).max_executions(2_000).check_leaks(true).explore(f)
+}
+
+fn leak(f: impl Fn() + Send + Sync + 'static) -> Failure {
+    let failure = check(f).failure.expect("no leak was found");
+    assert_eq!(failure.kind, FailureKind::Leak, "{failure}");
+    failure
+}
+
+struct Node {
+    next: RefCell<Option<Arc<Node>>>,
+    back: RefCell<Weak<Node>>,
+}
+
+// SAFETY: the models here use a node on one thread at a time.
+unsafe impl Sync for Node {}
+// SAFETY: as above.
+unsafe impl Send for Node {}
+
+fn node() -> Arc<Node> {
+    Arc::new(Node { next: RefCell::new(None), back: RefCell::new(Weak::new()) })
+}
+
+#[test]
+fn an_arc_cycle_leaks() {
+    let failure = leak(|| {
+        let (one, two) = (node(), node());
+        *one.next.borrow_mut() = Some(two.clone());
+        *two.next.borrow_mut() = Some(one);
+    });
+    assert!(failure.message.starts_with("2 blocks of memory"), "{}", failure.message);
+    assert!(
+        failure.location.as_ref().is_some_and(|place| place.file.ends_with("lifetimes.rs")),
+        "{failure:?}"
+    );
+    assert!(!failure.trace.failure_backtrace.is_empty());
+    let report = check(|| {
+        let (one, two) = (node(), node());
+        *two.back.borrow_mut() = Arc::downgrade(&one);
+        *one.next.borrow_mut() = Some(two);
+    });
+    assert!(report.failure.is_none(), "{:?}", report.failure);
+}
+
+#[test]
+fn a_box_behind_a_pointer_leaks_only_in_the_executions_where_nobody_takes_it() {
+    let failure = leak(|| {
+        let slot = Arc::new(AtomicPtr::<u64>::new(std::ptr::null_mut()));
+        let theirs = slot.clone();
+        let child = thread::spawn(move || {
+            // Publishes over whatever is there.
+            theirs.store(Box::into_raw(Box::new(1)), Ordering::SeqCst);
+        });
+        let mine = slot.swap(std::ptr::null_mut(), Ordering::SeqCst);
+        child.join().unwrap();
+        let mut all = vec![mine];
+        if !mine.is_null() {
+            all.push(slot.swap(std::ptr::null_mut(), Ordering::SeqCst));
+        }
+        for pointer in all.into_iter().filter(|pointer| !pointer.is_null()) {
+            // SAFETY: it came from `Box::into_raw`, and was swapped out.
+            drop(unsafe { Box::from_raw(pointer) });
+        }
+    });
+    assert!(failure.message.starts_with("1 block of memory (8 bytes)"), "{}", failure.message);
+}
+
+#[test]
+fn what_comes_to_an_end_is_no_leak() {
+    static LIST: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static LAZY: LazyLock<RwLock<HashMap<u32, String>>> = LazyLock::new(Default::default);
+    static CELL: OnceLock<Box<u32>> = OnceLock::new();
+    thread_local!(static LOCAL: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) });
+    let report = check(|| {
+        let (sender, receiver) = mpsc::channel();
+        let children: Vec<_> = (0..2)
+            .map(|number| {
+                let sender = sender.clone();
+                let work = move || {
+                    LOCAL.with_borrow_mut(|list| list.extend([number; 9]));
+                    LIST.lock().unwrap().push(format!("thread {number}"));
+                    LAZY.write().unwrap().insert(number, "value".to_owned());
+                    CELL.get_or_init(|| Box::new(number));
+                    sender.send(vec![number]).unwrap();
+                };
+                thread::Builder::new().name(format!("worker {number}")).spawn(work).unwrap()
+            })
+            .collect();
+        assert_eq!(receiver.recv().unwrap().len(), 1);
+        children.into_iter().for_each(|child| child.join().unwrap());
+        assert!(thread::spawn(|| panic!("expected {}", 1)).join().is_err());
+    });
+    assert!(report.failure.is_none(), "{:?}", report.failure);
+    assert!(report.execution_count() > 10);
+}
+
+#[test]
+fn what_is_kept_on_purpose_is_no_leak() {
+    static KEPT: std::sync::OnceLock<Vec<u32>> = std::sync::OnceLock::new();
+    static LATEST: std::sync::Mutex<Option<Vec<u32>>> = std::sync::Mutex::new(None);
+    let report = check(|| {
+        assert_eq!(KEPT.get_or_init(|| vec![1, 2, 3]).len(), 3);
+        // The value of the execution before goes only now.
+        *LATEST.lock().unwrap() = Some(vec![1]);
+    });
+    assert!(report.failure.is_none(), "{:?}", report.failure);
+}
+
+#[test]
+fn without_being_asked_nobody_looks_for_leaks() {
+    let report = Builder::new().max_bound(0).explore(|| std::mem::forget(std::hint::black_box(Box::new(1))));
+    assert!(report.failure.is_none());
+    assert!(
+        leak(|| std::mem::forget(std::hint::black_box(Box::new(1))))
+            .message
+            .contains("(4 bytes) is never freed")
+    );
+}
+
+#[test]
+fn a_thread_that_never_ends_is_a_deadlock() {
+    let report = check(|| {
+        let (sender, receiver) = mpsc::channel::<u32>();
+        std::mem::forget(sender);
+        thread::spawn(move || while receiver.recv().is_ok() {});
+    });
+    let failure = report.failure.expect("the worker never ends");
+    assert_eq!(failure.kind, FailureKind::Deadlock);
+    assert!(failure.message.contains("T1 waits for a message"), "{}", failure.message);
+}
+
+/// Frees a block that holds an object, then uses the object; `use_it` gets a pointer to freed memory.
+fn use_after_free<T: Send + Sync + 'static>(make: fn() -> T, use_it: fn(&T)) {
+    let report = Builder::new().max_bound(1).explore(move || {
+        let object = Box::into_raw(Box::new(make()));
+        let address = object.expose_provenance();
+        let child = thread::spawn(move || {
+            // SAFETY: the box is not used again, says the program wrongly.
+            drop(unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<T>(address)) });
+        });
+        child.join().unwrap();
+        // SAFETY: it is not; that is what is to be found. The memory is still mapped.
+        use_it(unsafe { &*object });
+    });
+    let name = std::any::type_name::<T>();
+    let failure = report.failure.unwrap_or_else(|| panic!("{name}: nothing was found"));
+    assert_eq!(failure.kind, FailureKind::UseAfterFree, "{name}: {failure}");
+    let [freed, used] = *failure.race.unwrap_or_else(|| panic!("{name}: no places"));
+    assert_eq!((freed.thread.index(), used.thread.index()), (1, 0), "{name}");
+    for access in [&freed, &used] {
+        let place = access.location.as_ref().map_or("", |place| place.file.as_str());
+        assert!(place.ends_with("lifetimes.rs") && !access.backtrace.is_empty(), "{name}: {access:?}");
+    }
+}
+
+#[test]
+fn every_kind_of_object_tells_that_its_memory_has_been_freed() {
+    use_after_free(|| Mutex::new(1), |mutex| drop(mutex.lock()));
+    use_after_free(|| Mutex::new(1), |mutex| drop(mutex.try_lock()));
+    use_after_free(|| RwLock::new(1), |lock| drop(lock.read()));
+    use_after_free(|| RwLock::new(1), |lock| drop(lock.try_write()));
+    use_after_free(Condvar::new, |condvar| condvar.notify_all());
+    use_after_free(|| Barrier::new(1), |barrier| _ = barrier.wait());
+    use_after_free(Once::new, |once| once.call_once(|| ()));
+    use_after_free(|| OnceLock::from(1), |cell| assert!(cell.get().is_some()));
+    use_after_free(|| AtomicU32::new(1), |atomic| atomic.store(2, Ordering::SeqCst));
+}
