@@ -100,6 +100,7 @@ fn is_of_engine(frames: &[Frame]) -> bool {
         "__rust",
         "__rg",
         "icb_core::runtime::ledger",
+        "icb_core::runtime::backtrace",
         "icb_core::runtime::allocator",
     ];
     let first = frames.iter().map(function).find(|name| !inner.iter().any(|begin| name.starts_with(begin)));

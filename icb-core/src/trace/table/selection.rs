@@ -91,7 +91,9 @@ pub fn selection(failure: &Failure) -> Option<BTreeMap<usize, Why>> {
 
 /// The accesses of a data race, the earlier one first.
 pub(super) fn racing(failure: &Failure) -> [Option<usize>; 2] {
-    let Some(race) = &failure.race else { return [None, None] };
+    let Some(race) = failure.race.as_ref().filter(|_| failure.kind == FailureKind::DataRace) else {
+        return [None, None];
+    };
     let steps = &failure.trace.steps;
     let data = |step: &Step| matches!(step.operation.action, Action::CellRead | Action::CellWrite);
     let second = steps.iter().rposition(|step| data(step) && step.thread == race[1].thread);
