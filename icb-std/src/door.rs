@@ -2,8 +2,8 @@
 
 pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic,
-    cell, cell_end, count, count_last, current, epoch, fence, is_finished, is_static, join, local,
-    local_destroyed, now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn,
+    cell, cell_end, count, count_last, current, enter_static, epoch, fence, initial_bytes, is_finished, join,
+    local, local_destroyed, now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn,
     thread_name, unpark,
 };
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};

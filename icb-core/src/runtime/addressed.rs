@@ -6,7 +6,7 @@ use super::allocator::POISON;
 use super::execution::{Execution, Next};
 use super::perform::{enter, halt, perform, suspend};
 use super::threads::MAX_SPURIOUS_FAILURES;
-use super::{Running, is_static, running};
+use super::{Running, running};
 use crate::program::Granularity;
 use crate::trace::{
     Action, Failure, FailureKind, ObjectClass, ObjectId, Operation, RaceAccess, ThreadId, table,
@@ -278,8 +278,8 @@ impl Execution {
         gone: bool,
     ) -> ObjectId {
         let object = self.enter_at(Kind::Atomic, target.address, target.type_name, location, gone);
-        if is_static(target.address) {
-            self.keep_static_atomic(target);
+        if super::image::contains(target.address) {
+            self.statics.keep_atomic(target.address, target.size);
         }
         object
     }
@@ -294,17 +294,6 @@ impl Execution {
             self.await_change();
         }
         self.decide()
-    }
-
-    /// Remembers the initial value of a static atomic; it is written back when the execution has ended.
-    fn keep_static_atomic(&mut self, target: AtomicRef) {
-        let mut bytes = [0; 16];
-        let size = target.size.min(bytes.len());
-        let address = target.address.cast_mut().cast::<u8>();
-        // SAFETY: the mirrored atomic at this address is `size` bytes large, and no other OS thread uses it while an
-        // exploration runs.
-        unsafe { std::ptr::copy_nonoverlapping(address, bytes.as_mut_ptr(), size) };
-        self.static_atomics.push((address, size, bytes));
     }
 
     fn known_cell(&self, address: *const ()) -> Option<ObjectId> {

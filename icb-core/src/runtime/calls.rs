@@ -2,7 +2,7 @@
 
 use super::perform::{enter, perform};
 use super::threads::Local;
-use super::{ThreadJob, execution_is_unwinding, image, running};
+use super::{ThreadJob, execution_is_unwinding, running};
 use crate::trace::{Action, ObjectId, Operation, ThreadId};
 use std::panic::Location;
 use std::sync::Arc;
@@ -163,10 +163,15 @@ pub fn epoch() -> u32 {
     running().map_or(0, |running| running.with(|e| e.epoch))
 }
 
-/// Whether the address lies in the program's image: the object is a static.
+/// Whether an object that is used in the running execution lies in static memory. The variable that it is a part of is
+/// put back when the execution has ended.
 #[must_use]
-pub fn is_static(address: *const ()) -> bool {
-    image::contains(address)
+pub fn enter_static(address: *const ()) -> bool {
+    let is_static = super::image::contains(address);
+    if is_static && let Some(running) = running() {
+        running.with(|e| e.statics.keep_variable(address));
+    }
+    is_static
 }
 
 /// Runs `action` when the running execution has ended and none of its threads runs any more; the place to put a

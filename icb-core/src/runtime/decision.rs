@@ -1,6 +1,6 @@
 //! Deciding who takes the next step: what is announced, who can go on, and what happens when nobody can.
 
-use super::execution::{Execution, Next};
+use super::execution::{Execution, Next, Script};
 use super::threads::{Life, Readiness};
 use crate::program::{BranchPoint, Chooser, End, Foreseen, SchedulingPoint};
 use crate::trace::{Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ThreadId};
@@ -8,6 +8,18 @@ use std::panic::Location;
 
 /// Wake-ups of spinning threads, with nobody else able to run and nothing changing, before it counts as a livelock.
 const MAX_IDLE_WAKES: u32 = 200;
+
+/// Chooses for an execution that has been given up. It has no size, so every address will do for it.
+struct RunOut;
+
+impl Chooser for RunOut {
+    fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+        Some(point.default_choice())
+    }
+    fn choose_branch(&mut self, _: &BranchPoint) -> u32 {
+        0
+    }
+}
 
 impl Execution {
     /// The running thread announces its next operation: afterwards it is known who can go on.
@@ -154,21 +166,27 @@ impl Execution {
             Some(chooser) => unsafe { &mut *chooser },
             None => unreachable!("an execution runs only between begin and detach"),
         };
-        let Some(thread) = chooser.choose_thread(&point) else {
-            let end = match chooser.divergence() {
+        let (thread, runs_out) = match chooser.choose_thread(&point) {
+            Some(thread) => (thread, false),
+            None => match chooser.divergence() {
                 Some(message) => {
                     self.fail(Failure::new(FailureKind::Divergence, message));
                     return Next::Suspend;
                 }
-                None => End::GivenUp,
-            };
-            self.stop(end);
-            return Next::Suspend;
+                None if self.settings.run_out => (point.default_choice(), true),
+                None => {
+                    self.stop(End::GivenUp);
+                    return Next::Suspend;
+                }
+            },
         };
         let preemption = point.is_preemption(thread);
         let early = point.is_early(thread);
         let next = thread.index();
         debug_assert!(self.enabled.contains(next) || self.early.contains(next));
+        if runs_out {
+            self.run_out();
+        }
         if free {
             self.settle_the_freed(next);
         }
@@ -177,6 +195,15 @@ impl Execution {
         }
         self.take(next, preemption, early);
         if next == me && self.threads[me].life == Life::Live { Next::Stay } else { Next::Suspend }
+    }
+
+    /// The chooser has given the execution up: it goes on to its end by default choices, of which nobody is told.
+    fn run_out(&mut self) {
+        let chooser: *mut dyn Chooser = std::ptr::NonNull::<RunOut>::dangling().as_ptr();
+        self.chooser = Some(chooser);
+        self.every_point = false;
+        self.foreseen = Script::default();
+        self.runs_out = true;
     }
 
     /// Whether a pending drop of an `Arc` is that of the last one depends on what others have done since it was announced.

@@ -35,6 +35,10 @@ pub struct Settings {
     pub unwind_failed: bool,
     /// Whether memory that is never freed is a failure.
     pub check_leaks: bool,
+    /// Whether an execution that is given up runs to its end all the same, uncounted unless it fails. Unwinding its threads half-way is
+    /// quicker, but runs the destructors of the program under test in states that it never comes to by itself: one
+    /// that asserts something would panic, and end the process.
+    pub run_out: bool,
 }
 
 impl Default for Settings {
@@ -47,6 +51,7 @@ impl Default for Settings {
             stack_size: 256 * 1024,
             unwind_failed: false,
             check_leaks: false,
+            run_out: false,
         }
     }
 }
@@ -104,13 +109,15 @@ pub(super) struct Execution {
     pub(super) end: Option<End>,
     pub(super) promotion: bool,
     pub(super) giving_up: bool,
+    /// The chooser has given the execution up, and it runs to its end.
+    pub(super) runs_out: bool,
     pub(super) give_up_steps: u32,
     pub(super) now: Duration,
     pub(super) idle_wakes: u32,
     pub(super) last_woken: usize,
     pub(super) panic_count: u32,
     pub(super) at_end: Vec<Box<dyn FnOnce()>>,
-    pub(super) static_atomics: Vec<(*mut u8, usize, [u8; 16])>,
+    pub(super) statics: super::statics::Statics,
     /// Boxed: the allocator holds a pointer to it.
     pub(super) quarantine: Box<super::allocator::Quarantine>,
     /// Boxed: the quarantine holds a pointer to it while it is open.
@@ -217,13 +224,14 @@ impl Execution {
             end: None,
             promotion: false,
             giving_up: false,
+            runs_out: false,
             give_up_steps: 0,
             now: Duration::ZERO,
             idle_wakes: 0,
             last_woken: 0,
             panic_count: 0,
             at_end: Vec::new(),
-            static_atomics: Vec::new(),
+            statics: super::statics::Statics::default(),
             quarantine: Box::new(super::allocator::Quarantine::new()),
             heartbeat: std::sync::Arc::default(),
             ledger: Box::default(),
@@ -272,6 +280,7 @@ impl Execution {
         self.end = None;
         self.promotion = false;
         self.giving_up = false;
+        self.runs_out = false;
         self.give_up_steps = 0;
         self.now = Duration::ZERO;
         self.idle_wakes = 0;

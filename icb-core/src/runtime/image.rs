@@ -1,9 +1,108 @@
-//! The program's image: which addresses are statics, and how they are called.
+//! The program's image: which addresses are statics, which variable lies where, how they are called, and what their
+//! bytes were before `main`.
 
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::fs;
 use std::sync::OnceLock;
+
+/// A part of the program's writable image, as it was before `main`.
+struct Region {
+    start: usize,
+    bytes: Vec<u8>,
+}
+
+static IMAGE: OnceLock<Vec<Region>> = OnceLock::new();
+
+/// Images that are larger than this (huge static arrays) are not copied; their statics are not restored.
+const MAX_IMAGE_BYTES: usize = 256 << 20;
+
+#[cfg(target_os = "linux")]
+#[used]
+// SAFETY: `.init_array` holds pointers to functions of this type, which the C runtime calls before `main`.
+#[unsafe(link_section = ".init_array")]
+static TAKE_IMAGE: extern "C" fn() = take_image;
+
+#[cfg(target_os = "linux")]
+extern "C" fn take_image() {
+    let _ = std::panic::catch_unwind(|| IMAGE.get_or_init(|| writable_regions().unwrap_or_default()));
+}
+
+/// The mapped writable parts of the executable: initialised data, and the zeroed memory that follows it.
+fn writable_regions() -> Option<Vec<Region>> {
+    let program = fs::read_link("/proc/self/exe").ok()?;
+    let program = program.to_str()?;
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    let mut end_of_image = 0;
+    for line in maps.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let (range, permissions) = (fields.next()?, fields.next()?);
+        let path = line.find('/').map_or("", |at| &line[at..]);
+        let (start, end) = range.split_once('-')?;
+        let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
+        let anonymous = fields.nth(3).is_none();
+        let in_image = path == program || (anonymous && start == end_of_image);
+        if in_image {
+            end_of_image = end;
+            if permissions.starts_with("rw") {
+                ranges.push((start, end));
+            }
+        }
+    }
+    if ranges.iter().map(|(start, end)| end - start).sum::<usize>() > MAX_IMAGE_BYTES {
+        return None;
+    }
+    let copy = |&(start, end): &(usize, usize)| {
+        let mut bytes = vec![0; end - start];
+        // SAFETY: the range is mapped, readable memory of this process, no other thread runs before `main`, and
+        // the copy is a fresh block of the same length.
+        unsafe { std::ptr::copy_nonoverlapping(start as *const u8, bytes.as_mut_ptr(), end - start) };
+        Region { start, bytes }
+    };
+    Some(ranges.iter().map(copy).collect())
+}
+
+/// The bytes that the image held at an address before `main`, if it lies in the image.
+#[must_use]
+pub fn initial_bytes(address: usize, len: usize) -> Option<&'static [u8]> {
+    let region =
+        |region: &&Region| address >= region.start && address + len <= region.start + region.bytes.len();
+    let region = IMAGE.get()?.iter().find(region)?;
+    Some(&region.bytes[address - region.start..][..len])
+}
+
+/// Variables by address and size, in order, from the symbol table of the executable. Without one there are none.
+fn variables() -> Vec<(usize, usize)> {
+    let read = || {
+        let file = fs::File::open("/proc/self/exe").ok()?;
+        // SAFETY: the executable of a running process is not written to.
+        let bytes = unsafe { memmap2::Mmap::map(&file).ok()? };
+        let file = object::File::parse(&*bytes).ok()?;
+        let of_data =
+            |symbol: &object::Symbol<'_, '_>| symbol.kind() == SymbolKind::Data && symbol.size() > 0;
+        let base = SEGMENTS.get_or_init(segments).first().map_or(0, |segment| segment.base);
+        let place =
+            |symbol: object::Symbol<'_, '_>| (base + symbol.address() as usize, symbol.size() as usize);
+        let mut found: Vec<(usize, usize)> = file.symbols().filter(of_data).map(place).collect();
+        found.sort_unstable();
+        Some(found)
+    };
+    read().unwrap_or_default()
+}
+
+/// The variable around an address: where it starts, and its size.
+pub(super) fn variable(address: usize) -> Option<(usize, usize)> {
+    static VARIABLES: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+    let variables = VARIABLES.get_or_init(variables);
+    let next = variables.partition_point(|&(start, _)| start <= address);
+    let &(start, size) = variables.get(next.checked_sub(1)?)?;
+    (address < start + size).then_some((start, size))
+}
 
 #[derive(Debug)]
 struct Segment {
+    /// How far the object that it belongs to was moved when it was loaded; that of the program itself comes first.
+    base: usize,
     start: usize,
     end: usize,
 }
@@ -23,7 +122,11 @@ fn segments() -> Vec<Segment> {
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         for header in headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_W != 0) {
             let start = info.dlpi_addr as usize + header.p_vaddr as usize;
-            segments.push(Segment { start, end: start + header.p_memsz as usize });
+            segments.push(Segment {
+                base: info.dlpi_addr as usize,
+                start,
+                end: start + header.p_memsz as usize,
+            });
         }
         0
     }
@@ -72,6 +175,16 @@ mod tests {
     use std::sync::atomic::AtomicU32;
 
     static HERE: AtomicU32 = AtomicU32::new(1);
+
+    #[test]
+    fn a_variable_is_found_by_any_address_in_it() {
+        static PAIR: [AtomicU32; 2] = [AtomicU32::new(1), AtomicU32::new(2)];
+        let expected = ((&raw const PAIR).addr(), size_of_val(&PAIR));
+        assert_eq!(variable((&raw const PAIR[0]).addr()), Some(expected));
+        assert_eq!(variable((&raw const PAIR[1]).addr()), Some(expected));
+        let initial = initial_bytes(expected.0, expected.1).unwrap();
+        assert_eq!(initial, [1, 0, 0, 0, 2, 0, 0, 0]);
+    }
 
     #[test]
     fn statics_are_in_the_image_and_others_are_not() {

@@ -15,6 +15,7 @@ mod object;
 mod objects;
 mod panics;
 mod perform;
+mod statics;
 mod telling;
 mod threads;
 
@@ -22,10 +23,11 @@ pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_
 pub use allocator::{Allocator, allocation_count, is_installed as allocator_is_installed};
 pub use backtrace::backtrace_count;
 pub use calls::{
-    ThreadEnd, ThreadMain, choose, current, epoch, is_finished, is_static, join, local, local_destroyed, now,
-    on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, thread_name, unpark,
+    ThreadEnd, ThreadMain, choose, current, enter_static, epoch, is_finished, join, local, local_destroyed,
+    now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, thread_name, unpark,
 };
 pub use execution::Settings;
+pub use image::initial_bytes;
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};
 
 use crate::program::{Chooser, End, Observer, Outcome, Program};
@@ -231,22 +233,20 @@ impl CoroutineProgram {
 
     /// Puts the statics back, in the order opposite to that in which they were first used.
     fn restore_statics(&self) {
-        let (at_end, atomics) =
-            self.running.with(|e| (std::mem::take(&mut e.at_end), std::mem::take(&mut e.static_atomics)));
-        for (address, size, bytes) in atomics {
-            // SAFETY: `keep_static_atomic` read these bytes from the same static, which lives for ever and which no
-            // other thread uses while an exploration runs.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, size) };
-        }
+        let (at_end, statics) =
+            self.running.with(|e| (std::mem::take(&mut e.at_end), std::mem::take(&mut e.statics)));
         for action in at_end.into_iter().rev() {
             action();
         }
+        statics.put_back();
     }
 
     fn finish(&self) -> Outcome {
         let mut outcome = self.running.with(|e| {
             e.detach();
-            let end = e.end.take().unwrap_or(End::GivenUp);
+            // An execution that was given up and ran out counts only if it has failed.
+            let counts = |end: &End| !e.runs_out || matches!(end, End::Failed(_));
+            let end = e.end.take().filter(counts).unwrap_or(End::GivenUp);
             Outcome {
                 end,
                 step_count: e.step_count,

@@ -68,6 +68,7 @@ impl Worker {
             stack_size: self.settings.stack_size,
             unwind_failed: self.settings.keep_going,
             check_leaks: self.settings.check_leaks,
+            run_out: self.settings.run_out,
         }
     }
 

@@ -30,6 +30,7 @@ pub(super) struct Settings {
     pub(super) spurious: bool,
     pub(super) keep_going: bool,
     pub(super) check_leaks: bool,
+    pub(super) run_out: bool,
     pub(super) watchdog: Duration,
     /// How long a replay may look for the orders that its failure takes.
     pub(super) explain: Duration,
@@ -61,6 +62,7 @@ impl Default for Settings {
             spurious: true,
             keep_going: false,
             check_leaks: false,
+            run_out: false,
             watchdog: Duration::from_secs(10),
             explain: Duration::from_secs(2),
             simplify: Duration::ZERO,
@@ -161,6 +163,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_CHECK_LEAKS") {
             self.check_leaks = one_of("ICB_CHECK_LEAKS", &text, &[("1", true), ("0", false)])?;
+        }
+        if let Some(text) = lookup("ICB_RUN_OUT") {
+            self.run_out = one_of("ICB_RUN_OUT", &text, &[("1", true), ("0", false)])?;
         }
         if let Some(text) = lookup("ICB_REPLAY") {
             self.replay = Some(text.parse().map_err(|error| format!("ICB_REPLAY: {error}"))?);

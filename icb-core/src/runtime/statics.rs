@@ -1,0 +1,62 @@
+//! Statics of the program under test that an execution has used, and how they come back to what they were: every
+//! execution is to begin with the same program.
+
+use super::image;
+
+/// Variables that are larger are left alone.
+const MAX_VARIABLE: usize = 1 << 20;
+
+/// What is put back when the execution has ended.
+#[derive(Debug, Default)]
+pub(super) struct Statics {
+    /// Atomics: address, size, and the value before the first use.
+    atomics: Vec<(*mut u8, usize, [u8; 16])>,
+    /// Whole variables that held their initial bytes when the execution first used something in them.
+    variables: Vec<(usize, &'static [u8])>,
+}
+
+impl Statics {
+    /// Remembers the value of a static atomic, and the variable that it is a part of.
+    pub(super) fn keep_atomic(&mut self, address: *const (), size: usize) {
+        self.keep_variable(address);
+        let mut bytes = [0; 16];
+        let size = size.min(bytes.len());
+        let address = address.cast_mut().cast::<u8>();
+        // SAFETY: the mirrored atomic at this address is `size` bytes large, and no other OS thread uses it while an
+        // exploration runs.
+        unsafe { std::ptr::copy_nonoverlapping(address, bytes.as_mut_ptr(), size) };
+        self.atomics.push((address, size, bytes));
+    }
+
+    /// Remembers the variable around an object, if it is as it was when the program began: what has been made by a
+    /// constant expression owns nothing, so its bytes may be written again. The values that the execution has put
+    /// there are forgotten, not dropped: a lazily initialised static of somebody else's keeps its secrets.
+    pub(super) fn keep_variable(&mut self, address: *const ()) {
+        let address = address.addr();
+        let inside = |&(start, initial): &(usize, &[u8])| (start..start + initial.len()).contains(&address);
+        if self.variables.iter().any(inside) {
+            return;
+        }
+        let variable = image::variable(address).filter(|&(_, size)| size <= MAX_VARIABLE);
+        let initial = variable.and_then(|(start, size)| Some((start, image::initial_bytes(start, size)?)));
+        let Some((start, initial)) = initial else { return };
+        // SAFETY: the variable is mapped memory of the image, `initial` is as long, and both are read as bytes.
+        let same = unsafe { libc::memcmp(start as *const _, initial.as_ptr().cast(), initial.len()) == 0 };
+        if same {
+            self.variables.push((start, initial));
+        }
+    }
+
+    /// The execution has ended: every static is what it was.
+    pub(super) fn put_back(self) {
+        for (address, size, bytes) in self.atomics {
+            // SAFETY: `keep_atomic` read these bytes from the same static, which lives for ever and which no other
+            // thread uses while an exploration runs.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, size) };
+        }
+        for (start, initial) in self.variables {
+            // SAFETY: as above; these are the bytes with which the program began.
+            unsafe { std::ptr::copy_nonoverlapping(initial.as_ptr(), start as *mut u8, initial.len()) };
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! `futex(2)` as crates call it that do not block through std (`parking_lot_core` and others): this file defines the C
+//! function `syscall`, which in an execution serves waiting and waking itself, and otherwise is the system's.
+//!
+//! Modelled: `FUTEX_WAIT`, `FUTEX_WAIT_BITSET`, `FUTEX_WAKE`, `FUTEX_WAKE_BITSET` (every waiter matches every bit set), on
+//! a queue for each address, whose lock and condition variable are those of this crate; who waits longest is woken
+//! first. A wait until a point in time, whose clock is not the model's, waits for [`SOME_TIME`]. Not modelled: requeueing,
+//! `FUTEX_WAKE_OP`, priority inheritance; these, and every other system call, go to the system.
+
+use crate::door;
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::{Condvar, Mutex};
+use ::std::collections::{HashMap, VecDeque};
+use ::std::ffi::{c_int, c_long};
+use ::std::sync::Arc;
+use ::std::sync::PoisonError;
+use ::std::time::Duration;
+
+const SYS_FUTEX: c_long = 202;
+/// Flags of an operation that change nothing here: private to the process, and which clock is meant.
+const FLAGS: c_int = 128 | 256;
+const WAIT: c_int = 0;
+const WAKE: c_int = 1;
+const WAIT_BITSET: c_int = 9;
+const WAKE_BITSET: c_int = 10;
+const EAGAIN: c_int = 11;
+const ETIMEDOUT: c_int = 110;
+/// How long a wait takes whose end is given by a clock that is not the model's.
+const SOME_TIME: Duration = Duration::from_millis(1);
+
+unsafe extern "C" {
+    fn __errno_location() -> *mut c_int;
+}
+
+/// Keeps the function below in every program that is linked with this crate.
+#[used]
+static KEEP: unsafe extern "C" fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long = syscall;
+
+/// The C function of this name, which takes up to six arguments.
+///
+/// # Safety
+/// As the system call.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    if number == SYS_FUTEX && door::active() && !door::unwinding() {
+        match b as c_int & !FLAGS {
+            // SAFETY: the caller gives the address of a futex and, if any, that of a time.
+            command @ (WAIT | WAIT_BITSET) => unsafe {
+                let time = (d as *const [i64; 2]).as_ref();
+                let duration = time.map(|&[seconds, nanoseconds]| match command {
+                    WAIT => Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32),
+                    _ => SOME_TIME,
+                });
+                return answer(wait(a, c as u32, duration));
+            },
+            WAKE | WAKE_BITSET => return wake(a, c as u32),
+            _ => {}
+        }
+    }
+    // SAFETY: the caller's promise.
+    let result = unsafe { system(number, a, b, c, d, e, f) };
+    if (-4095..0).contains(&result) { answer(Err(-result as c_int)) } else { result }
+}
+
+/// A result as C functions give it.
+fn answer(result: Result<(), c_int>) -> c_long {
+    let Err(error) = result else { return 0 };
+    // SAFETY: the address of the calling thread's `errno`.
+    unsafe { *__errno_location() = error };
+    -1
+}
+
+/// The system call itself.
+///
+/// # Safety
+/// As the system call.
+unsafe fn system(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
+    let result: c_long;
+    // SAFETY: the registers are those of a system call on x86-64 Linux; what it does is the caller's affair.
+    unsafe {
+        ::std::arch::asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") a,
+            in("rsi") b,
+            in("rdx") c,
+            in("r10") d,
+            in("r8") e,
+            in("r9") f,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack)
+        );
+    }
+    result
+}
+
+/// Those who wait at one address.
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    woken: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<u64>,
+    woken: Vec<u64>,
+    next: u64,
+}
+
+/// The queues of the running execution, by address.
+static QUEUES: ::std::sync::Mutex<Option<HashMap<usize, Arc<Queue>>>> = ::std::sync::Mutex::new(None);
+
+fn queue(address: usize) -> Arc<Queue> {
+    let mut queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
+    if queues.is_none() {
+        door::on_execution_end(Box::new(|| {
+            let queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner).take();
+            drop(queues);
+        }));
+    }
+    queues.get_or_insert_default().entry(address).or_default().clone()
+}
+
+/// # Safety
+/// There is a futex at the address.
+unsafe fn wait(address: usize, expected: u32, duration: Option<Duration>) -> Result<(), c_int> {
+    let queue = queue(address);
+    let mut state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: the caller's promise; a futex is an atomic of this size, and the mirrored type has std's layout. It is
+    // looked at under the lock of the queue, so nobody can change it and wake between the look and the wait.
+    if unsafe { &*(address as *const AtomicU32) }.load(Ordering::SeqCst) != expected {
+        return Err(EAGAIN);
+    }
+    let ticket = state.next;
+    state.next += 1;
+    state.waiting.push_back(ticket);
+    loop {
+        let mut timed_out = false;
+        state = match duration {
+            None => queue.woken.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(duration) => {
+                let waited = queue.woken.wait_timeout(state, duration);
+                let (state, result) = waited.unwrap_or_else(PoisonError::into_inner);
+                timed_out = result.timed_out();
+                state
+            }
+        };
+        if let Some(at) = state.woken.iter().position(|&woken| woken == ticket) {
+            state.woken.swap_remove(at);
+            return Ok(());
+        }
+        if timed_out {
+            state.waiting.retain(|&waiting| waiting != ticket);
+            return Err(ETIMEDOUT);
+        }
+    }
+}
+
+/// Wakes up to so many. The futex itself is not looked at: its memory may have been freed.
+fn wake(address: usize, count: u32) -> c_long {
+    let queue = queue(address);
+    let mut state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);
+    let count = state.waiting.len().min(count as usize);
+    let woken: Vec<u64> = state.waiting.drain(..count).collect();
+    state.woken.extend(woken);
+    if count > 0 {
+        queue.woken.notify_all();
+    }
+    count as c_long
+}

@@ -1,0 +1,96 @@
+//! `cargo icb test` on published crates, straight from the registry, their source untouched. Needs the network and some
+//! minutes, so CI does not run it.
+//!
+//! ```text
+//! cargo run -p icb-tests --bin clients              two or three threads through the public API, bound 2
+//! cargo run -p icb-tests --bin clients bugs         published bugs: the version that has one, and a later one
+//! cargo run -p icb-tests --bin clients own          the crates' own unit tests
+//! cargo run -p icb-tests --bin clients bugs spin    only what has this in its name
+//! ```
+//!
+//! The programs are in `icb-tests/clients` and `icb-tests/known-bugs`; each says at its top which crate it needs. What
+//! the tool has said stands in `target/clients/*.log`. Ends with an error if something is not as it should be.
+
+mod own;
+mod package;
+mod run;
+
+use package::Program;
+use run::{Bench, Said};
+use std::process::ExitCode;
+
+/// Rows of the first table that have to work.
+const MIN_WORKING: usize = 18;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (command, names) = match arguments.split_first() {
+        Some((command, names)) if ["clients", "bugs", "own"].contains(&command.as_str()) => {
+            (command.as_str(), names)
+        }
+        _ => ("clients", arguments.as_slice()),
+    };
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|part| name.contains(part.as_str()));
+    let bench = match Bench::new() {
+        Ok(bench) => bench,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let good = match command {
+        "bugs" => bugs(&bench, wanted),
+        "own" => own::table(&bench, wanted),
+        _ => clients(&bench, wanted),
+    };
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn clients(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
+    println!("| crate | not instrumented | executions | result |\n|---|---|---:|---|");
+    let mut counts = (0, 0);
+    for program in Program::all("clients").into_iter().filter(|program| wanted(&program.name)) {
+        let said = bench.run(&program.name, &program.crates[0], &program, "--max-bound 2 --max-time 60s");
+        counts.0 += 1;
+        counts.1 += usize::from(said.works());
+        println!(
+            "| {} | {} | {} | {} |",
+            program.names(0),
+            said.not_instrumented().join(", "),
+            said.executions(),
+            said.result()
+        );
+    }
+    println!("\n{} of {} work", counts.1, counts.0);
+    counts.1 >= MIN_WORKING.min(counts.0)
+}
+
+fn bugs(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
+    println!("| crate | bug | preemptions | executions | mended | to bound | executions | |");
+    println!("|---|---|---:|---:|---|---:|---:|---|");
+    let mut good = true;
+    for program in Program::all("known-bugs").into_iter().filter(|program| wanted(&program.name)) {
+        let name = |which: &str| format!("{}-{which}", program.name);
+        let arguments = "--max-bound 3 --max-time 60s";
+        let buggy = bench.run(&name("buggy"), &program.crates[0], &program, arguments);
+        let bound = buggy.failed_at_bound();
+        let mended = bound.map_or_else(Said::default, |bound| {
+            let arguments = format!("--max-bound {bound} --max-time 60s");
+            bench.run(&name("mended"), &program.crates[1], &program, &arguments)
+        });
+        let as_told = bound.is_some() && buggy.text.contains(&program.expected) && mended.is_proved();
+        good &= as_told;
+        println!(
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            program.names(0),
+            buggy.result(),
+            bound.map_or_else(String::new, |bound| bound.to_string()),
+            buggy.executions(),
+            program.names(1),
+            mended.result(),
+            mended.executions(),
+            if as_told { "as told" } else { "**not as told**" },
+        );
+    }
+    good
+}

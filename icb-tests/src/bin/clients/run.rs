@@ -1,0 +1,125 @@
+//! Runs the tool on a package and understands what it says. Knows nothing of it but its command line, output and exit codes.
+
+use super::package::Program;
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where everything is made, and the tool.
+pub(crate) struct Bench {
+    /// `target/clients`.
+    pub(crate) directory: PathBuf,
+    tool: PathBuf,
+}
+
+impl Bench {
+    /// Builds the tool.
+    pub(crate) fn new() -> Result<Bench> {
+        let executable = std::env::current_exe()?;
+        let target = executable.ancestors().nth(2).unwrap_or(Path::new("target")).to_path_buf();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--package", "cargo-icb", "--target-dir"]).arg(&target);
+        build.current_dir(env!("CARGO_MANIFEST_DIR"));
+        if !build.status()?.success() {
+            return Err(Error::other("cargo-icb could not be built"));
+        }
+        let tool = target.join("debug").join("cargo-icb").with_extension(std::env::consts::EXE_EXTENSION);
+        let directory = target.join("clients");
+        std::fs::create_dir_all(&directory)?;
+        Ok(Bench { directory, tool })
+    }
+
+    /// Makes a package of a program, and runs its tests.
+    pub(crate) fn run(&self, name: &str, dependencies: &str, program: &Program, arguments: &str) -> Said {
+        match program.lay_out(&self.directory.join("packages").join(name), name, dependencies) {
+            Ok(manifest) => self.test(name, &manifest, arguments),
+            Err(error) => Said { code: -1, text: error.to_string() },
+        }
+    }
+
+    /// Runs `cargo icb test`. Everything is built into one directory, so the mirrored std is built once.
+    pub(crate) fn test(&self, name: &str, manifest: &Path, arguments: &str) -> Said {
+        let mut command = Command::new(&self.tool);
+        command.arg("test").arg("--manifest-path").arg(manifest);
+        command.arg("--target-dir").arg(self.directory.join("target"));
+        command.args(arguments.split(' ')).env("COLUMNS", "140");
+        // What cargo has set for this process is not meant for what it starts.
+        command.env_remove("CARGO_MANIFEST_DIR").env_remove("RUSTC_BOOTSTRAP");
+        let (code, text) = match command.output() {
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+                (output.status.code().unwrap_or(-1), text.into_owned())
+            }
+            Err(error) => (-1, error.to_string()),
+        };
+        let log = self.directory.join(format!("{name}.log"));
+        if let Err(error) = std::fs::write(&log, &text) {
+            eprintln!("cannot write {}: {error}", log.display());
+        }
+        Said { code, text }
+    }
+}
+
+/// What the tool has said.
+#[derive(Default)]
+pub(crate) struct Said {
+    code: i32,
+    /// All of it.
+    pub(crate) text: String,
+}
+
+impl Said {
+    /// The lines of the summary, without indentation.
+    pub(crate) fn summary(&self) -> impl Iterator<Item = &str> {
+        let summary = self.text.split_once("\nSummary\n").map_or("", |(_, rest)| rest);
+        summary.split("────").next().unwrap_or_default().lines().map(str::trim)
+    }
+
+    /// The tests were explored, and everything that was asked for is proved.
+    pub(crate) fn is_proved(&self) -> bool {
+        self.code == 0 && self.executions() > 0 && !self.summary().any(|line| line.starts_with("run once"))
+    }
+
+    /// It does what it should: is proved, or shows a failure of the crate, or is cut short by the limit on time.
+    pub(crate) fn works(&self) -> bool {
+        self.is_proved()
+    }
+
+    /// Packages that were compiled as they are.
+    pub(crate) fn not_instrumented(&self) -> Vec<String> {
+        let lines = self.text.lines().filter_map(|line| line.trim().strip_prefix("not instrumented "));
+        lines.map(|line| line.split(':').next().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Executions over all tests and bounds.
+    pub(crate) fn executions(&self) -> u64 {
+        let last = self.text.lines().rev().find_map(|line| line.split_once(" failed")).map_or("", |(_, l)| l);
+        let words: Vec<&str> = last.split([' ', ';']).filter(|word| !word.is_empty()).collect();
+        let at = words.iter().position(|word| word.starts_with("execution"));
+        let number = at.and_then(|at| words.get(at.checked_sub(1)?)).map(|word| word.replace(',', ""));
+        number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+
+    /// At which bound the failure was found.
+    pub(crate) fn failed_at_bound(&self) -> Option<u32> {
+        let lines = self.text.lines().filter_map(|line| line.trim().strip_prefix("FAILED bound "));
+        lines.filter_map(|line| line.split_whitespace().next()?.parse().ok()).min()
+    }
+
+    /// In words.
+    pub(crate) fn result(&self) -> String {
+        let words = |prefix: &str| {
+            let line = self.summary().find_map(|line| line.strip_prefix(prefix));
+            let text = line.map(|line| line.split_once(": ").map_or(line, |(_, text)| text));
+            text.map(|text| text.chars().take(90).collect::<String>().replace('|', "/"))
+        };
+        let failed = words("FAILED ");
+        match self.code {
+            0 if self.is_proved() => "proved".to_owned(),
+            0 => format!("run once: {}", words("run once ").unwrap_or_default()),
+            3 => "not built".to_owned(),
+            5 => words("incomplete ").unwrap_or_else(|| "incomplete".to_owned()),
+            _ => failed.unwrap_or_else(|| format!("exit code {}", self.code)),
+        }
+    }
+}
