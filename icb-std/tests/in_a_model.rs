@@ -343,9 +343,13 @@ fn detached_threads_run_to_their_end() {
 
 #[test]
 fn many_threads() {
-    let threads = 64;
+    // Memory is the limit; 64 is where a set of threads no longer fits into one word.
+    [64, 65, 300].into_iter().for_each(run_threads);
+}
+
+fn run_threads(threads: u32) {
     // In whatever order they run: a few orders of very many.
-    let model = Builder::new().max_bound(0).max_executions(50);
+    let model = Builder::new().max_bound(1).max_executions(if threads > 100 { 5 } else { 50 });
     let report = model.explore(move || {
         let count = Arc::new(AtomicU32::new(0));
         let spawn = |_| {
@@ -358,5 +362,32 @@ fn many_threads() {
         }
         assert_eq!(count.load(Ordering::SeqCst), threads - 1);
     });
-    assert!(report.failure.is_none() && !report.complete);
+    assert!(report.failure.is_none() && !report.complete, "{threads}: {:?}", report.failure);
+}
+
+/// Uses so many bytes of stack.
+fn deep(bytes: usize) -> usize {
+    let block = std::hint::black_box([1u8; 1024]);
+    if bytes < block.len() {
+        usize::from(block[7])
+    } else {
+        deep(bytes - block.len()) + usize::from(block[9])
+    }
+}
+
+#[test]
+fn stacks_have_the_size_that_was_asked_for() {
+    let with_stack = |size: usize| {
+        Builder::new().max_bound(1).explore(move || {
+            let builder = thread::Builder::new().name("deep".to_owned()).stack_size(size);
+            let other = thread::spawn(|| deep(16 << 10));
+            assert!(builder.spawn(|| deep(1 << 20)).unwrap().join().unwrap() > 0);
+            other.join().unwrap();
+        })
+    };
+    let report = with_stack(4 << 20);
+    assert!(report.failure.is_none() && report.complete, "{:?}", report.failure);
+    let failure = with_stack(1 << 17).failure.expect("a MiB does not fit");
+    assert_eq!(failure.kind, FailureKind::StackOverflow);
+    assert!(failure.message.contains("overflowed its stack of 262144 bytes"), "{}", failure.message);
 }

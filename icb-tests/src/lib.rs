@@ -12,3 +12,5 @@ pub mod programs;
 pub mod random_real;
 
 pub mod seeds;
+
+pub mod statics;

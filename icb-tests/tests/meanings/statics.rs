@@ -116,6 +116,20 @@ fn statics_are_fresh_after_a_failure() {
     assert_eq!(failure.message, "with the lock in hand");
 }
 
+/// Those of a dependency are no different.
+#[test]
+fn statics_of_dependencies_are_fresh_too() {
+    use icb_tests::statics::{CALLS, register};
+    let report = plain().explore(|| {
+        assert_eq!(CALLS.load(SeqCst), 0);
+        let other = thread::spawn(|| register("other").1);
+        assert_eq!(register("mine").1, 1);
+        assert_eq!(other.join().unwrap(), 1);
+        assert_eq!((register("mine"), CALLS.load(SeqCst)), ((4, 2), 3));
+    });
+    assert!(report.complete && report.execution_count() > 10, "{report:?}");
+}
+
 /// What a lazily initialised static holds is dropped when the execution ends, once.
 #[test]
 fn values_of_an_execution_are_dropped_with_it() {
