@@ -30,6 +30,95 @@ pub(crate) enum Command {
     /// List tests and stored failures
     #[command(after_help = HELP)]
     List(ListArgs),
+    /// Show a run again, without running anything
+    #[command(after_help = HELP)]
+    Show(ShowArgs),
+    /// Set a failing execution beside the nearest one that passes, or two stored traces beside each other
+    #[command(after_help = HELP)]
+    Diff(DiffArgs),
+    /// Write a failing execution as a page to look at in a browser
+    #[command(after_help = HELP)]
+    Timeline(TimelineArgs),
+}
+
+/// Arguments of `cargo icb diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// A test with a stored failure, or the file of a stored trace
+    #[arg(id = "TEST_NAME", value_name = "TEST|FILE")]
+    pub(crate) test: String,
+    /// The file of another stored trace
+    #[arg(value_name = "FILE")]
+    pub(crate) other: Option<PathBuf>,
+    /// Compare executions with so many preemptions, such as 0,1
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 2, conflicts_with = "other")]
+    pub(crate) bounds: Vec<u32>,
+    #[command(flatten)]
+    pub(crate) search: Search,
+    #[command(flatten)]
+    pub(crate) targets: TargetArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    /// Show the steps that are alike as well
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+/// Arguments of `cargo icb timeline`.
+#[derive(Debug, Args)]
+pub(crate) struct TimelineArgs {
+    /// A test with a stored failure, or the file of a stored trace
+    #[arg(id = "TEST_NAME", value_name = "TEST|FILE")]
+    pub(crate) test: String,
+    /// Where the page goes [default: <target>/icb/timeline/PACKAGE.TARGET.TEST.html]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) search: Search,
+    #[command(flatten)]
+    pub(crate) targets: TargetArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+}
+
+/// How machines are told what people read on the terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum MessageFormat {
+    /// Text for people.
+    #[default]
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+/// In which form a run is told.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Text for people, or one JSON object a line
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub(crate) message_format: MessageFormat,
+    /// Write a JUnit report to this file, for CI servers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write the failures to this file as SARIF, which editors and code hosts show beside the source
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sarif: Option<PathBuf>,
+}
+
+/// Arguments of `cargo icb show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Which run: its number, `last`, or a file of its lines
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Show every step of a failure
+    #[arg(long)]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
 }
 
 /// When to use colours.
@@ -60,6 +149,8 @@ pub(crate) struct TestArgs {
     pub(crate) targets: TargetArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Show every step of a failure, also those that no other thread can notice
     #[arg(long)]
     pub(crate) full: bool,
@@ -86,6 +177,9 @@ pub(crate) struct ReplayArgs {
     /// Show every step, also those that no other thread can notice
     #[arg(long)]
     pub(crate) full: bool,
+    /// Instead of replaying, say how to replay under gdb or lldb, with a stop at each preemption
+    #[arg(long)]
+    pub(crate) debugger: bool,
 }
 
 /// Arguments of `cargo icb list`.

@@ -5,6 +5,7 @@ use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::verdict::Verdict;
 use icb_core::trace::{BoundReport, Failure, StrategyKind};
+use serde::{Deserialize, Serialize};
 
 /// Something that happened.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,7 +51,7 @@ pub(crate) struct Finished {
 }
 
 /// A failure with everything that is told about it.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Finding {
     /// The failure, with the trace of its replay if there was one.
     pub(crate) failure: Failure,

@@ -11,6 +11,7 @@ mod command;
 mod event;
 mod exit_code;
 mod report;
+mod runs;
 mod settings;
 mod store;
 mod worker;

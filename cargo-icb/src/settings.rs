@@ -145,6 +145,10 @@ pub(crate) struct Search {
     #[arg(long, value_name = "SECONDS", env = "ICB_WATCHDOG_SECONDS", value_parser = parse_seconds)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) watchdog: Option<f64>,
+    /// Look so long for a failure with fewer switches and steps once one has been found, such as 5s
+    #[arg(long, value_name = "SECONDS", env = "ICB_SIMPLIFY_SECONDS", value_parser = parse_seconds)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) simplify: Option<f64>,
     /// Size of each thread's stack
     #[arg(long, value_name = "BYTES", env = "ICB_STACK_SIZE")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,6 +170,7 @@ impl Search {
         set("ICB_MAX_STEPS", self.max_steps.map(|n| n.to_string()));
         set("ICB_MAX_SECONDS", self.max_time.map(|seconds| seconds.to_string()));
         set("ICB_WATCHDOG_SECONDS", self.watchdog.map(|seconds| seconds.to_string()));
+        set("ICB_SIMPLIFY_SECONDS", self.simplify.map(|seconds| seconds.to_string()));
         set("ICB_STACK_SIZE", self.stack_size.map(|n| n.to_string()));
         variables
     }
@@ -183,6 +188,7 @@ impl Search {
             max_steps: other.max_steps.or(self.max_steps),
             max_time: other.max_time.or(self.max_time),
             watchdog: other.watchdog.or(self.watchdog),
+            simplify: other.simplify.or(self.simplify),
             stack_size: other.stack_size.or(self.stack_size),
         }
     }

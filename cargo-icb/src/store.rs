@@ -80,6 +80,32 @@ impl StoredFailure {
     }
 }
 
+/// A stored trace: a failure with every step, to be compared with another one.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct StoredTrace {
+    format: u32,
+    /// The test, `PACKAGE::TARGET::TEST`.
+    pub(crate) test: String,
+    /// The failure.
+    pub(crate) failure: Failure,
+}
+
+/// Reads a stored trace.
+pub(crate) fn load_trace(path: &Path) -> Result<StoredTrace, Error> {
+    let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
+    let text = fs::read_to_string(path).map_err(|error| damaged(error.to_string()))?;
+    let stored: StoredTrace = serde_json::from_str(&text).map_err(|error| {
+        damaged(format!("it is no trace ({error}); traces are in the directory `traces` beside `failures`"))
+    })?;
+    if stored.format != FORMAT {
+        return Err(damaged(format!(
+            "it has format {}, this cargo-icb reads format {FORMAT}",
+            stored.format
+        )));
+    }
+    Ok(stored)
+}
+
 /// The directory of stored failures.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
@@ -111,6 +137,20 @@ impl Store {
         let text = serde_json::to_string_pretty(stored).map_err(|error| doing(error.into()))?;
         file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).map_err(doing)?;
         file.persist(&path).map_err(|error| doing(error.error))?;
+        Ok(path)
+    }
+
+    /// Stores the trace of a test's failure, in place of an earlier one.
+    pub(crate) fn save_trace(&self, test: &TestId, failure: &Failure) -> Result<PathBuf, Error> {
+        let path = self.directory.with_file_name("traces").join(test_path(test)).with_added_extension("json");
+        let doing =
+            |error: std::io::Error| Error::internal(format!("cannot store {}", path.display()), error);
+        let stored = StoredTrace { format: FORMAT, test: test.to_string(), failure: failure.clone() };
+        let text = serde_json::to_string(&stored).map_err(|error| doing(error.into()))?;
+        path.parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::write(&path, text))
+            .map_err(doing)?;
         Ok(path)
     }
 

@@ -18,6 +18,8 @@ pub struct Recorder<'a> {
     trace: Trace,
     preempted: Option<(ThreadId, Vec<Frame>)>,
     previous: Option<ThreadId>,
+    /// Pointers read or written, in the order in which they came up.
+    pointers: Vec<u64>,
     /// Position in the trace of each frame told so far.
     frames: HashMap<Frame, u32>,
     /// Of the step that is told next.
@@ -56,7 +58,7 @@ impl<'a> Recorder<'a> {
         self.trace
     }
 
-    fn words(&self, operation: Operation, bits: Option<u64>) -> Option<String> {
+    fn words(&mut self, operation: Operation, bits: Option<u64>) -> Option<String> {
         let bits = bits?;
         let info = self.trace.objects.get(operation.object.index())?;
         if info.class != ObjectClass::Atomic {
@@ -70,11 +72,16 @@ impl<'a> Recorder<'a> {
             "AtomicI32" => (bits as i32).to_string(),
             "AtomicI64" | "AtomicIsize" => (bits as i64).to_string(),
             _ if name.starts_with("AtomicPtr") => {
+                // Addresses differ from run to run; which pointers are the same does not.
                 if bits == 0 {
-                    "null".to_owned()
-                } else {
-                    "a pointer".to_owned()
+                    return Some("null".to_owned());
                 }
+                let known = self.pointers.iter().position(|&pointer| pointer == bits);
+                let number = known.unwrap_or_else(|| {
+                    self.pointers.push(bits);
+                    self.pointers.len() - 1
+                });
+                format!("pointer {}", number + 1)
             }
             _ => bits.to_string(),
         })

@@ -1,8 +1,12 @@
 //! The subcommands: each turns arguments into an exit code.
 
+mod debug;
+mod diff;
 mod list;
 mod replay;
+mod show;
 mod test;
+mod timeline;
 
 use crate::cli::Command;
 use crate::exit_code::{Error, Exit};
@@ -13,5 +17,8 @@ pub(crate) fn run(command: Command) -> Result<Exit, Error> {
         Command::Test(arguments) => test::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
+        Command::Show(arguments) => show::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
+        Command::Timeline(arguments) => timeline::run(&arguments),
     }
 }

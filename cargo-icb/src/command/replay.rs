@@ -22,8 +22,35 @@ struct Wanted {
     targets: TargetArgs,
 }
 
-/// Runs the command.
-pub(crate) fn run(arguments: &ReplayArgs) -> Result<Exit, Error> {
+/// A test that has been built, with what is to be replayed of it.
+pub(super) struct Ready<'a> {
+    /// The workspace.
+    pub(super) workspace: &'a Workspace,
+    /// The test.
+    pub(super) test: &'a Test<'a>,
+    /// Its stored failure, if that is what is replayed.
+    pub(super) stored: Option<&'a StoredFailure>,
+    /// The schedule.
+    pub(super) schedule: &'a Schedule,
+    /// Which call of `model`.
+    pub(super) model: u32,
+    /// The settings under which it was found.
+    pub(super) search: &'a Search,
+}
+
+impl Ready<'_> {
+    /// Replays a schedule of the test.
+    pub(super) fn replay(&self, schedule: &Schedule) -> Replayed {
+        let directory = self.workspace.directory.join("work").join(test_path(&self.test.id)).join("replay");
+        replay::run(Replay { test: self.test, model: self.model, schedule, search: self.search, directory })
+    }
+}
+
+/// Builds the test that the arguments mean, and does something with it.
+pub(super) fn with_test(
+    arguments: &ReplayArgs,
+    act: impl FnOnce(&Ready<'_>) -> Result<Exit, Error>,
+) -> Result<Exit, Error> {
     let workspace = Workspace::load(&arguments.build)?;
     let _lock = workspace.lock()?;
     let wanted = wanted(arguments, &workspace)?;
@@ -31,21 +58,34 @@ pub(crate) fn run(arguments: &ReplayArgs) -> Result<Exit, Error> {
     let all = FilterArgs { include_ignored: true, ..FilterArgs::default() };
     let tests = select(&build, &[], &all)?;
     let test = choose(arguments, &wanted, &tests)?;
-    let directory = workspace.directory.join("work").join(test_path(&test.id)).join("replay");
-    let replayed = replay::run(Replay {
+    act(&Ready {
+        workspace: &workspace,
         test,
-        model: wanted.model,
+        stored: wanted.stored.as_ref(),
         schedule: &wanted.schedule,
+        model: wanted.model,
         search: &wanted.search,
-        directory,
-    });
+    })
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ReplayArgs) -> Result<Exit, Error> {
+    if arguments.debugger {
+        return with_test(arguments, super::debug::explain);
+    }
+    with_test(arguments, |ready| show(ready, arguments.full))
+}
+
+fn show(ready: &Ready<'_>, full: bool) -> Result<Exit, Error> {
+    let test = ready.test;
+    let replayed = ready.replay(ready.schedule);
     let mut console = Console::new(Vec::new());
     console.line(&format!("   Replaying {}", test.id));
     console.line("");
     let (exit, failure, last) = match replayed {
         Replayed::Fails(mut failure) => {
             let mut last = "The failure shows again.".to_owned();
-            if let Some(stored) = &wanted.stored {
+            if let Some(stored) = ready.stored {
                 failure.execution = stored.execution;
                 failure.bound = stored.bound;
                 if stored.kind != failure.kind {
@@ -71,9 +111,13 @@ pub(crate) fn run(arguments: &ReplayArgs) -> Result<Exit, Error> {
     if exit == Exit::Passed {
         console.line("no failure");
     } else {
-        for line in explanation(&failure, &workspace.root, arguments.full) {
+        for line in explanation(&failure, &ready.workspace.root, full) {
             console.line(&line);
         }
+    }
+    if exit == Exit::TestFailed {
+        // For `diff` and `timeline`; without it they replay once more.
+        let _ = Store::new(&ready.workspace.directory).save_trace(&test.id, &failure);
     }
     console.line("");
     console.line(&last);

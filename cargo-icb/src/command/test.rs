@@ -6,8 +6,10 @@ use crate::cargo::tests::{Test, select};
 use crate::cli::TestArgs;
 use crate::event::{Event, Finding, Finished, Tally, search_words};
 use crate::exit_code::{Error, Exit};
-use crate::report::console::{Console, REDRAW};
-use crate::report::{failure, summary};
+use crate::report::console::REDRAW;
+use crate::report::output::Output;
+use crate::runs::Recorder;
+use crate::settings::Search;
 use crate::store::{Store, StoredFailure, resolve, test_path};
 use crate::worker::plan::{Plan, Task};
 use crate::worker::process::{self, Launch};
@@ -34,11 +36,13 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         executions: tests.iter().map(|_| AtomicU64::new(0)).collect(),
     };
     let started = Instant::now();
-    let mut console = Console::new(tests.iter().map(|test| test.id.to_string()).collect());
-    run.introduce(&mut console, &build);
-    let tally = run.explore(&mut console);
-    run.conclude(&mut console, &tally, started);
-    Ok(tally.exit())
+    let names = tests.iter().map(|test| test.id.to_string()).collect();
+    let recorder = Some(Recorder::new(&workspace.directory));
+    let mut output = Output::new(&arguments.output, names, &workspace.root, arguments.full, recorder);
+    output.start(arguments.max_bound);
+    run.introduce(&mut output, &build);
+    let tally = run.explore(&mut output);
+    output.conclude(&tally, started.elapsed().as_secs_f64())
 }
 
 struct Run<'a> {
@@ -55,7 +59,7 @@ impl Run<'_> {
         self.arguments.search.strategy.unwrap_or_default()
     }
 
-    fn introduce(&self, console: &mut Console, build: &Build) {
+    fn introduce(&self, console: &mut Output<'_>, build: &Build) {
         for note in &build.notes {
             console.line(&format!("not instrumented {} {}: {}", note.package, note.version, note.reason));
         }
@@ -74,7 +78,7 @@ impl Run<'_> {
     }
 
     /// Runs everything; the tally is made of the same events that are shown.
-    fn explore(&self, console: &mut Console) -> Tally {
+    fn explore(&self, console: &mut Output<'_>) -> Tally {
         let mut tally = Tally::new(self.tests.len());
         let plan = Plan::new(self.tests.len(), self.arguments.max_bound, self.strategy());
         let (sender, events) = mpsc::channel();
@@ -95,7 +99,6 @@ impl Run<'_> {
                 console.tick();
             }
         });
-        console.erase();
         tally
     }
 
@@ -217,6 +220,12 @@ impl Run<'_> {
                 if replayed.kind != failure.kind {
                     notes.push(format!("The search found: {failure}"));
                 }
+                if replayed.schedule != failure.schedule && !replayed.schedule.entries().is_empty() {
+                    // A simpler one; if it cannot be stored, the one that was found is.
+                    let search = Search { simplify: None, ..search.clone() };
+                    let build = &self.arguments.build;
+                    let _ = self.store.save(&StoredFailure::new(&test.id, model, &replayed, &search, build));
+                }
                 shown = *replayed;
                 if shown.schedule.entries().is_empty() {
                     shown.schedule = failure.schedule.clone();
@@ -235,6 +244,9 @@ impl Run<'_> {
         }
         shown.execution = failure.execution;
         shown.bound = failure.bound;
+        if let Err(error) = self.store.save_trace(&test.id, &shown) {
+            notes.push(format!("The trace is not stored: {error}"));
+        }
         Finding { failure: shown, notes, command: Some(command) }
     }
 
@@ -260,30 +272,6 @@ impl Run<'_> {
             command += &format!(" --target-dir {}", path.display());
         }
         command
-    }
-
-    fn conclude(&self, console: &mut Console, tally: &Tally, started: Instant) {
-        let names: Vec<String> = self.tests.iter().map(|test| test.id.to_string()).collect();
-        console.line("");
-        for line in summary::table(&names, tally) {
-            console.line(&line);
-        }
-        for (name, record) in names.iter().zip(&tally.records) {
-            let Some(last) = record.rounds.last() else { continue };
-            let lines = match (&last.verdict, &last.finding) {
-                (_, Some(finding)) => {
-                    failure::report(name, finding, &self.workspace.root, self.arguments.full)
-                }
-                (Verdict::Ordinary { output }, None) => failure::ordinary(name, output),
-                _ => continue,
-            };
-            console.line("");
-            for line in lines {
-                console.line(&line);
-            }
-        }
-        console.line("");
-        console.line(&summary::last_line(tally, started.elapsed().as_secs_f64()));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Shows a failure: the lines of `icb_core::trace::table` in colour, and the command that replays it.
 
-use crate::event::Finding;
+use crate::event::{Finding, Record};
+use crate::worker::verdict::Verdict;
 use console::{Style, Term, style};
 use icb_core::trace::table::{self, Line, Options};
 use icb_core::trace::{Failure, Schedule, ScheduleEntry};
@@ -28,6 +29,27 @@ pub(crate) fn ordinary(name: &str, output: &str) -> Vec<String> {
     let mut lines = vec![heading(name), String::new()];
     lines.extend(without_harness(output).into_iter().map(str::to_owned));
     lines
+}
+
+/// The report of a test that failed, without colours: for files.
+pub(crate) fn plain_report(name: &str, record: &Record, root: &Path) -> String {
+    let Some(last) = record.rounds.last() else { return String::new() };
+    match (&last.verdict, &last.finding) {
+        (_, Some(finding)) => {
+            let options = Options { width: PIPED_WIDTH, full: false, source: true };
+            let mut text =
+                table::render_with_roots(&finding.failure, &options, &roots(root)).to_plain_string();
+            for line in finding.notes.iter().chain(&finding.command) {
+                text += line;
+                text.push('\n');
+            }
+            text
+        }
+        (Verdict::Ordinary { output }, None) => {
+            without_harness(output).iter().map(|line| format!("{line}\n")).collect()
+        }
+        _ => format!("{name}\n"),
+    }
 }
 
 /// What a test printed, without the lines that libtest puts around it.
@@ -64,12 +86,13 @@ fn heading(name: &str) -> String {
 }
 
 /// Where relative source paths may start: the workspace, then the current directory and those above it.
-fn roots(root: &Path) -> Vec<PathBuf> {
+pub(crate) fn roots(root: &Path) -> Vec<PathBuf> {
     let here = std::env::current_dir().unwrap_or_default();
     std::iter::once(root).chain(here.ancestors()).map(Path::to_path_buf).collect()
 }
 
-fn width() -> usize {
+/// Columns of text that may be used.
+pub(crate) fn width() -> usize {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = Term::stdout();
     let actual =

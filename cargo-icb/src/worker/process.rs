@@ -159,13 +159,20 @@ fn is_inside_model(outcome: &Outcome) -> bool {
         .any(|model| model.finished.is_none() && model.failure.is_none() && model.passed.is_none())
 }
 
+/// What a test executable is called with to run one test.
+pub(crate) fn test_arguments(test: &Test<'_>) -> Vec<String> {
+    let mut arguments =
+        ["--exact", &test.id.name, "--nocapture", "--test-threads=1"].map(str::to_owned).to_vec();
+    if test.ignored {
+        arguments.push("--include-ignored".to_owned());
+    }
+    arguments
+}
+
 fn command(launch: &Launch<'_>, channel: &Path) -> Command {
     let test = launch.test;
     let mut command = Command::new(&test.executable.path);
-    command.args(["--exact", &test.id.name, "--nocapture", "--test-threads=1"]);
-    if test.ignored {
-        command.arg("--include-ignored");
-    }
+    command.args(test_arguments(test));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ICB_")) {
         command.env_remove(name);
     }

@@ -71,6 +71,9 @@ fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {
     };
     if let Some(told) = told.filter(|_| failure.trace.steps.is_empty()) {
         // The process died: what it had told until then is the trace.
+        if failure.schedule.entries().is_empty() {
+            failure.schedule = replay.schedule.clone();
+        }
         failure.trace = Trace { schedule: failure.schedule.clone(), ..told.traced.clone() };
     }
     if failure.kind == FailureKind::Divergence {

@@ -3,6 +3,7 @@
 use super::flight::Flight;
 use super::process::{End, ModelOutcome, Outcome};
 use icb_core::trace::{BoundReport, Failure, FailureKind, Stopped};
+use serde::{Deserialize, Serialize};
 
 /// How libtest says that a `#[should_panic]` test has not panicked.
 const DID_NOT_PANIC: &str = "test did not panic as expected";
@@ -12,7 +13,8 @@ const OVERFLOWS: [&str; 2] = ["coroutine has overflowed its stack", "has overflo
 const QUOTED: usize = 12;
 
 /// What is known of a test after one task.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "is", content = "with", rename_all = "snake_case")]
 pub(crate) enum Verdict {
     /// Every execution within the bound was run and none failed.
     Holds {

@@ -6,6 +6,7 @@ mod allocator;
 mod backtrace;
 mod calls;
 mod coroutine;
+mod debugger;
 mod decision;
 mod execution;
 mod image;

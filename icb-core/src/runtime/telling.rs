@@ -164,6 +164,7 @@ impl Execution {
         let observer = unsafe { &mut *observer };
         if self.backtraces {
             let thread = self.previous.unwrap_or(ThreadId::MAIN);
+            super::debugger::preemption(thread.index() as u64, self.step_count);
             let frames = self.backtrace();
             observer.backtrace(thread, frames);
         }

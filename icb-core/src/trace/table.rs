@@ -188,7 +188,7 @@ pub fn place_in_program(frames: &[Frame]) -> Option<&SourceLocation> {
 pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]) -> Rendered {
     let trace = &failure.trace;
     let sources = Sources::new(if options.source { roots } else { &[] });
-    let names = Names::new(trace, &sources);
+    let names = Names::new(failure, &sources);
     let mut out = Rendered::default();
     headline(&mut out, failure, &names, &sources);
     if !trace.steps.is_empty() {
@@ -204,6 +204,24 @@ pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]
     causes::debug_information(&mut out, trace);
     out.fit(options.width);
     out
+}
+
+/// What each step of a failure does, in words, by position in its trace; relative source paths are looked for in each
+/// of `roots`.
+#[must_use]
+pub fn step_words(failure: &Failure, roots: &[PathBuf]) -> Vec<String> {
+    let sources = Sources::new(roots);
+    let names = Names::new(failure, &sources);
+    failure.trace.steps.iter().map(|step| names.step(step, words::Detail::Full)).collect()
+}
+
+/// The same for two executions of a test, and mostly for two versions of it: the thread's path, and what is done to
+/// which object, without values and numbers; by position in the trace.
+#[must_use]
+pub fn step_keys(failure: &Failure, roots: &[PathBuf]) -> Vec<(String, String)> {
+    let sources = Sources::new(roots);
+    let names = Names::new(failure, &sources);
+    failure.trace.steps.iter().map(|step| (names.path(step.thread), names.key(step))).collect()
 }
 
 fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {

@@ -21,6 +21,9 @@ pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>) {
         let count = explanation.orders.len();
         let tried = count_of(explanation.executions, "execution");
         match count {
+            0 if failure.trace.threads.len() < 2 => {
+                out.line("One thread alone fails like this.", Style::Bold)
+            }
             0 => out.line(
                 format!("It fails in whatever order the threads take their steps ({tried} tried)."),
                 Style::Bold,

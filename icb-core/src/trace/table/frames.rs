@@ -97,8 +97,14 @@ pub(super) fn backtrace(frames: &[Frame], sources: &Sources<'_>) -> Vec<Line> {
 /// Whether a frame belongs to the program under test, not to std or to the tool.
 #[must_use]
 pub fn is_of_program(frame: &Frame) -> bool {
-    let of_tool = frame.location.as_ref().is_some_and(|location| is_machinery_file(&location.file));
-    !of_tool && !is_machinery(&frame.function)
+    match &frame.location {
+        // Names without a path say nothing: line tables hold no others for what was inlined.
+        Some(location) => {
+            !is_machinery_file(&location.file)
+                && !(frame.function.contains("::") && is_machinery(&frame.function))
+        }
+        None => !is_machinery(&frame.function),
+    }
 }
 
 /// A place and its source lines.

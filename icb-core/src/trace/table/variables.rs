@@ -2,7 +2,7 @@
 //! a step comes from. Read off the source text, so it is a name for people: a step without a readable name has none.
 
 use super::frames::{Sources, is_machinery_file};
-use crate::trace::{Action, ObjectId, SourceLocation, Trace};
+use crate::trace::{Action, DeadlockEntry, ObjectId, SourceLocation, ThreadId, Trace};
 use std::collections::{BTreeMap, HashMap};
 
 /// The longest name that helps.
@@ -16,35 +16,50 @@ const TRANSPARENT: [&str; 7] =
     [".unwrap()", ".as_ref()", ".as_mut()", ".borrow()", ".deref()", ".clone()", ".get()"];
 
 /// The variable or field path of each object that has one.
-pub(super) fn variables(trace: &Trace, sources: &Sources<'_>) -> HashMap<ObjectId, String> {
-    let mut votes: BTreeMap<u32, Vec<(String, usize)>> = BTreeMap::new();
+pub(super) fn variables(
+    trace: &Trace,
+    waiting: &[DeadlockEntry],
+    sources: &Sources<'_>,
+) -> HashMap<ObjectId, String> {
+    let mut votes: BTreeMap<ObjectId, BTreeMap<String, Vote>> = BTreeMap::new();
+    let mut vote = |object: ObjectId, thread: ThreadId, name: Option<String>| {
+        if let Some(name) = name.filter(|_| object.is_some()) {
+            let vote = votes.entry(object).or_default().entry(name).or_insert(Vote { count: 0, thread });
+            vote.count += 1;
+            vote.thread = vote.thread.min(thread);
+        }
+    };
     for step in &trace.steps {
-        let object = step.operation.object;
         let Some(location) = step.location.as_ref().filter(|at| !is_machinery_file(&at.file)) else {
             continue;
         };
-        if !object.is_some() || is_end_of_scope(step.operation.action) {
+        if is_end_of_scope(step.operation.action) {
             continue;
         }
         // A wrapper's own `self.0` says nothing: whoever calls the wrapper may say more.
         let callers =
             trace.backtrace(step).skip(1).take(MAX_CALLERS).filter_map(|frame| frame.location.as_ref());
         let name = std::iter::once(location).chain(callers).find_map(|place| name_at(place, sources));
-        let Some(name) = name else { continue };
-        let votes = votes.entry(object.index() as u32).or_default();
-        match votes.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, count)) => *count += 1,
-            None => votes.push((name, 1)),
+        vote(step.operation.object, step.thread, name);
+    }
+    for entry in waiting {
+        let place = entry.location.as_ref().filter(|at| !is_machinery_file(&at.file));
+        if !is_end_of_scope(entry.operation.action) {
+            vote(entry.operation.object, entry.thread, place.and_then(|place| name_at(place, sources)));
         }
     }
-    let most = |votes: Vec<(String, usize)>| {
-        let count = votes.iter().map(|(_, count)| *count).max()?;
-        votes.into_iter().find(|(_, other)| *other == count).map(|(name, _)| name)
+    // The name used most; of several the one that the older thread uses.
+    let best = |votes: BTreeMap<String, Vote>| {
+        let order = |vote: &Vote| (vote.count, std::cmp::Reverse(vote.thread));
+        votes.into_iter().max_by_key(|(_, vote)| order(vote)).map(|(name, _)| name)
     };
-    votes
-        .into_iter()
-        .filter_map(|(object, votes)| Some((ObjectId::new(object as usize), most(votes)?)))
-        .collect()
+    votes.into_iter().filter_map(|(object, votes)| Some((object, best(votes)?))).collect()
+}
+
+/// How often an object is called so, and by which thread first.
+struct Vote {
+    count: usize,
+    thread: ThreadId,
 }
 
 /// Steps that stand where a value goes out of scope, or where a thread begins, not where one is named.
@@ -154,6 +169,10 @@ fn readable(name: &str) -> Option<String> {
         name = shorter;
     }
     let name = name.strip_prefix("self.").unwrap_or(name);
+    let pointed_at = name.strip_prefix("(*").and_then(|rest| rest.strip_suffix(')'));
+    if let Some(pointer) = pointed_at.filter(|pointer| pointer.chars().all(|c| is_word(c) || c == '.')) {
+        return Some(format!("*{pointer}"));
+    }
     let mut short = String::new();
     let mut depth = 0;
     let mut inside = String::new();
@@ -200,6 +219,7 @@ mod tests {
             ("while !SHARED.flag", Some("SHARED.flag")),
             ("state::READY", Some("state::READY")),
             ("(*node).next", Some("(…).next")),
+            ("unsafe { (*node)", Some("*node")),
             ("let x = slots[0]", Some("slots[0]")),
             ("self.queue.lock().unwrap()", Some("queue.lock()")),
             ("self", None),

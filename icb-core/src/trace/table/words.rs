@@ -3,8 +3,8 @@
 use super::frames::Sources;
 use super::variables::variables;
 use crate::trace::{
-    Action, DeadlockEntry, ObjectClass, ObjectId, Operation, Ordering, ScheduleEntry, SourceLocation, Step,
-    Switch, ThreadId, ThreadInfo, Trace,
+    Action, DeadlockEntry, Failure, ObjectClass, ObjectId, Operation, Ordering, ScheduleEntry,
+    SourceLocation, Step, Switch, ThreadId, ThreadInfo, Trace,
 };
 use std::collections::HashMap;
 
@@ -36,9 +36,10 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(trace: &'a Trace, sources: &Sources<'_>) -> Self {
+    pub(super) fn new(failure: &'a Failure, sources: &Sources<'_>) -> Self {
+        let trace = &failure.trace;
         let numbered = trace.steps.iter().map(|step| (step.index, step)).collect();
-        let variables = labels(trace, variables(trace, sources));
+        let variables = labels(trace, variables(trace, &failure.waiting, sources));
         Names { trace, threads: thread_objects(trace), costs: costs(trace), numbered, variables }
     }
 
@@ -56,6 +57,55 @@ impl<'a> Names<'a> {
             Some(ThreadInfo { path, name: None, .. }) => format!("{thread} {path}"),
             None => thread.to_string(),
         }
+    }
+
+    /// `main.0`.
+    pub(super) fn path(&self, thread: ThreadId) -> String {
+        let info = self.trace.threads.iter().find(|info| info.id == thread);
+        info.map_or_else(|| thread.to_string(), |info| info.path.clone())
+    }
+
+    /// What a step does to which object, so that it can be found in another trace: objects without a name go by their
+    /// type and by the thread that used them first, counted.
+    pub(super) fn key(&self, step: &Step) -> String {
+        let object = step.operation.object;
+        let action = action_words(step.operation.action);
+        if !object.is_some() || self.threads.contains_key(&object) {
+            return action.to_owned();
+        }
+        let named =
+            self.trace.objects.iter().find(|info| info.id == object).and_then(|info| info.symbol.as_ref());
+        if let Some(name) = named.or_else(|| self.variables.get(&object)) {
+            let bare = name.rsplit_once(" #").map_or(name.as_str(), |(bare, _)| bare);
+            if bare == name {
+                return format!("{action} {name}");
+            }
+            return format!(
+                "{action} {bare} {}",
+                self.place_among(object, |other| {
+                    self.variables.get(&other).is_some_and(|other| other.starts_with(bare))
+                })
+            );
+        }
+        let kind = |object: ObjectId| {
+            let info = self.trace.objects.iter().find(|info| info.id == object)?;
+            let user = self.trace.steps.iter().find(|step| step.operation.object == object)?;
+            Some((info.type_name.as_str(), user.thread))
+        };
+        let own = kind(object);
+        let (type_name, user) = own.unwrap_or_default();
+        let place = self.place_among(object, |other| kind(other) == own);
+        format!("{action} {type_name} of {} {place}", self.path(user))
+    }
+
+    fn place_among(&self, object: ObjectId, alike: impl Fn(ObjectId) -> bool) -> usize {
+        self.trace
+            .objects
+            .iter()
+            .map(|info| info.id)
+            .take_while(|id| *id != object)
+            .filter(|id| alike(*id))
+            .count()
     }
 
     /// Whether the step's number is its own.

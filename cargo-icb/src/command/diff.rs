@@ -1,0 +1,187 @@
+//! `cargo icb diff`: a failing execution beside the nearest one that passes, executions of two bounds, or two stored
+//! traces.
+
+use super::replay::{Ready, with_test};
+use crate::cargo::metadata::Workspace;
+use crate::cli::{DiffArgs, ReplayArgs};
+use crate::event::preemptions;
+use crate::exit_code::{Error, Exit};
+use crate::report::console::Console;
+use crate::report::diff::{Side, lines};
+use crate::report::json::Line;
+use crate::report::plain::count_of;
+use crate::runs;
+use crate::store::load_trace;
+use crate::worker::replay::Replayed;
+use icb_core::trace::{Failure, Schedule, ScheduleEntry};
+use std::path::Path;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &DiffArgs) -> Result<Exit, Error> {
+    if let Some(other) = &arguments.other {
+        return files(arguments, Path::new(&arguments.test), other);
+    }
+    let replay = ReplayArgs {
+        test: arguments.test.clone(),
+        schedule: None,
+        model: 0,
+        search: arguments.search.clone(),
+        targets: arguments.targets.clone(),
+        build: arguments.build.clone(),
+        full: arguments.full,
+        debugger: false,
+    };
+    with_test(&replay, |ready| match arguments.bounds.as_slice() {
+        [first, second] => bounds(arguments, ready, *first, *second),
+        _ => nearest(arguments, ready),
+    })
+}
+
+fn files(arguments: &DiffArgs, first: &Path, second: &Path) -> Result<Exit, Error> {
+    let root = Workspace::load(&arguments.build).map(|workspace| workspace.root).unwrap_or_default();
+    let (left, right) = (load_trace(first)?, load_trace(second)?);
+    let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let left = Side { title: format!("{} (first file)", name(first)), failure: &left.failure, fails: true };
+    let right =
+        Side { title: format!("{} (second file)", name(second)), failure: &right.failure, fails: true };
+    print(&lines(&left, &right, &root, arguments.full));
+    Ok(Exit::Passed)
+}
+
+/// The failing execution, and the one that has its prefix up to its last preemption and goes on without. Where there is
+/// none, one that lacks an order that the failure takes.
+fn nearest(arguments: &DiffArgs, ready: &Ready<'_>) -> Result<Exit, Error> {
+    let failing = fails(ready)?;
+    let last = failing.schedule.preemption_count();
+    let mut tries = Vec::new();
+    if last > 0 {
+        tries.push(before_cost(&failing.schedule, last));
+    }
+    if let Some(explanation) = &failing.trace.explanation {
+        tries.extend(explanation.orders.iter().filter_map(|order| order.without.clone()));
+    }
+    let passing = tries.iter().find_map(|schedule| match ready.replay(schedule) {
+        Replayed::Passes(passed) => Some(*passed),
+        _ => None,
+    });
+    let Some(passing) = passing else {
+        return Err(Error::NotStored(format!(
+            "{} fails without a preemption too, and no passing execution near it was found; `cargo icb replay` explains \
+             the failure itself",
+            ready.test.id
+        )));
+    };
+    let title = |word: &str, failure: &Failure| {
+        format!("{word}, {}", preemptions(failure.trace.schedule.preemption_count()))
+    };
+    let left = Side { title: title("fails", &failing), failure: &failing, fails: true };
+    let right = Side { title: title("passes", &passing), failure: &passing, fails: false };
+    print(&[ready.test.id.to_string(), String::new()]);
+    print(&lines(&left, &right, &ready.workspace.root, arguments.full));
+    Ok(Exit::Passed)
+}
+
+/// Executions with so many preemptions of the failing one, and what is known of the two bounds.
+fn bounds(arguments: &DiffArgs, ready: &Ready<'_>, first: u32, second: u32) -> Result<Exit, Error> {
+    let failing = fails(ready)?;
+    let at = |bound: u32| -> Result<(Failure, bool), Error> {
+        let all = failing.schedule.preemption_count();
+        if bound >= all {
+            return Ok((failing.clone(), true));
+        }
+        match ready.replay(&before_cost(&failing.schedule, bound + 1)) {
+            Replayed::Passes(passed) => Ok((*passed, false)),
+            Replayed::Fails(failure) => Ok((*failure, true)),
+            Replayed::Diverges(failure) => Err(Error::Internal(failure.message)),
+            Replayed::Broken(message) => Err(Error::Internal(message)),
+        }
+    };
+    let (left, right) = (at(first)?, at(second)?);
+    let mut text = vec![ready.test.id.to_string(), String::new()];
+    let figures = figures(&ready.workspace.directory, &ready.test.id.to_string());
+    for bound in [first, second] {
+        let known = figures.iter().find(|(known, _)| *known == bound);
+        let known = known.map_or("not in a stored run".to_owned(), |(_, figures)| figures.clone());
+        text.push(format!("    bound {bound}: {known}"));
+    }
+    text.push(String::new());
+    print(&text);
+    let title = |(failure, fails): &(Failure, bool)| {
+        let count = preemptions(failure.trace.schedule.preemption_count());
+        format!("{}, {count}", if *fails { "fails" } else { "passes" })
+    };
+    let left = Side { title: title(&left), fails: left.1, failure: &left.0 };
+    let right = Side { title: title(&right), fails: right.1, failure: &right.0 };
+    print(&lines(&left, &right, &ready.workspace.root, arguments.full));
+    Ok(Exit::Passed)
+}
+
+fn fails(ready: &Ready<'_>) -> Result<Failure, Error> {
+    match ready.replay(ready.schedule) {
+        Replayed::Fails(failure) => Ok(*failure),
+        Replayed::Passes(_) => Err(Error::NotStored(format!(
+            "the stored failure of {} no longer fails; run `cargo icb test` again",
+            ready.test.id
+        ))),
+        Replayed::Diverges(failure) => Err(Error::NotStored(format!(
+            "the stored failure of {} is of another version of the test ({}); run `cargo icb test` again",
+            ready.test.id, failure.message
+        ))),
+        Replayed::Broken(message) => Err(Error::Internal(message)),
+    }
+}
+
+/// The schedule up to, and without, what costs its unit with this number, counted from 1.
+fn before_cost(schedule: &Schedule, number: u32) -> Schedule {
+    let mut spent = 0;
+    let kept = schedule.entries().iter().take_while(|entry| {
+        spent += match **entry {
+            ScheduleEntry::Run { preemption, early, .. } => u32::from(preemption) + u32::from(early),
+            ScheduleEntry::Branch { costly, .. } => u32::from(costly),
+        };
+        spent < number
+    });
+    Schedule::new(kept.copied().collect())
+}
+
+/// What the latest run that knows a test tells of its bounds.
+fn figures(directory: &Path, test: &str) -> Vec<(u32, String)> {
+    let mut found = Vec::new();
+    for number in (1..=runs::latest(directory)).rev() {
+        let Ok(lines) = runs::read(directory, &number.to_string()) else { continue };
+        for line in lines {
+            if let Line::TestFinished(finished) = line
+                && finished.test == test
+                && let Some(figures) = &finished.figures
+            {
+                let steps = count_of(figures.steps, "step");
+                let states = count_of(figures.states, "state");
+                let failures = count_of(figures.failures, "failure");
+                let executions = count_of(figures.executions, "execution");
+                found.push((finished.bound, format!("{executions}, {steps}, {states}, {failures}")));
+            }
+        }
+        if !found.is_empty() {
+            break;
+        }
+    }
+    found
+}
+
+fn print(lines: &[String]) {
+    let mut console = Console::new(Vec::new());
+    lines.iter().for_each(|line| console.line(line));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_are_cut_before_what_costs() {
+        let schedule: Schedule = "icb1:0*3!1*2,0!1?1!".parse().unwrap();
+        for (number, expected) in [(1, "icb1:0*3"), (2, "icb1:0*3!1*2,0"), (3, "icb1:0*3!1*2,0!1")] {
+            assert_eq!(before_cost(&schedule, number).to_string(), expected);
+        }
+    }
+}

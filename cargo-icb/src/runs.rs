@@ -1,0 +1,120 @@
+//! Runs on disk: each leaves the lines that it told, so that it can be shown again without running.
+//!
+//! `<target>/icb/runs/<number>.jsonl`. The latest are kept, the others removed.
+
+use crate::exit_code::Error;
+use crate::report::json::{self, Line};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Runs that are kept.
+const KEPT: usize = 20;
+
+/// Writes the lines of a run. A run that cannot be stored is run all the same.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    file: Option<BufWriter<File>>,
+    /// Number of the run.
+    pub(crate) number: u64,
+}
+
+impl Recorder {
+    /// Begins a new run in the directory `<target>/icb`.
+    pub(crate) fn new(icb_directory: &Path) -> Recorder {
+        let directory = icb_directory.join("runs");
+        let known = numbers(&directory);
+        let number = known.last().map_or(1, |(number, _)| number + 1);
+        for (_, path) in known.iter().rev().skip(KEPT - 1) {
+            // A run that cannot be removed is there a little longer.
+            let _ = fs::remove_file(path);
+        }
+        let _ = fs::create_dir_all(&directory);
+        let file = File::create(directory.join(format!("{number}.jsonl"))).ok().map(BufWriter::new);
+        Recorder { file, number }
+    }
+
+    /// Adds a line.
+    pub(crate) fn add(&mut self, line: &Line) {
+        if !matches!(line, Line::Progress { .. })
+            && let Some(file) = &mut self.file
+        {
+            let written = writeln!(file, "{}", json::encode(line)).and_then(|()| file.flush());
+            if written.is_err() {
+                self.file = None;
+            }
+        }
+    }
+}
+
+/// The lines of a run: a number, `last`, or the path of a file.
+pub(crate) fn read(icb_directory: &Path, run: &str) -> Result<Vec<Line>, Error> {
+    let directory = icb_directory.join("runs");
+    let known = numbers(&directory);
+    let stored = match run {
+        "last" => known.last(),
+        number => known.iter().find(|(known, _)| known.to_string() == number),
+    };
+    let path = match stored {
+        Some((_, path)) => path.clone(),
+        None if Path::new(run).is_file() => PathBuf::from(run),
+        None => {
+            let have: Vec<String> = known.iter().map(|(number, _)| number.to_string()).collect();
+            let have =
+                if have.is_empty() { "none is".to_owned() } else { format!("{} are", have.join(", ")) };
+            return Err(Error::NotStored(format!(
+                "no run `{run}` is stored in {}; {have}. Run `cargo icb test` first",
+                directory.display()
+            )));
+        }
+    };
+    let damaged = |reason: String| Error::Damaged { path: path.clone(), reason };
+    let text = fs::read_to_string(&path).map_err(|error| damaged(error.to_string()))?;
+    let lines = text.lines().enumerate();
+    lines
+        .map(|(number, line)| {
+            json::decode(line).map_err(|error| damaged(format!("line {}: {error}", number + 1)))
+        })
+        .collect()
+}
+
+/// The number of the latest run; 0 if there is none.
+pub(crate) fn latest(icb_directory: &Path) -> u64 {
+    numbers(&icb_directory.join("runs")).last().map_or(0, |(number, _)| *number)
+}
+
+/// The stored runs, oldest first.
+fn numbers(directory: &Path) -> Vec<(u64, PathBuf)> {
+    let mut runs: Vec<(u64, PathBuf)> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.path().file_stem()?.to_str()?.parse().ok()?, entry.path())))
+        .collect();
+    runs.sort();
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_kept_and_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        for number in 1..=25 {
+            let mut recorder = Recorder::new(directory.path());
+            assert_eq!(recorder.number, number);
+            recorder.add(&Line::RunFinished { exit: 0, seconds: number as f64 });
+        }
+        assert_eq!(numbers(&directory.path().join("runs")).len(), KEPT);
+        for (name, seconds) in [("last", 25.0), ("7", 7.0)] {
+            assert_eq!(read(directory.path(), name).unwrap(), [Line::RunFinished { exit: 0, seconds }]);
+        }
+        let missing = read(directory.path(), "3").unwrap_err().to_string();
+        assert!(missing.contains("no run `3`") && missing.contains("24, 25 are"), "{missing}");
+        fs::write(directory.path().join("runs/25.jsonl"), "{\"icb\":9}\n").unwrap();
+        let damaged = read(directory.path(), "last").unwrap_err();
+        assert_eq!(damaged.exit(), crate::exit_code::Exit::Stored);
+    }
+}
