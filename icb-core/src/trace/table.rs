@@ -195,7 +195,7 @@ pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]
         out.blank();
         out.lines.extend(columns::interleaving(failure, &names, options));
     }
-    causes::orders(&mut out, failure, &names);
+    causes::orders(&mut out, failure, &names, options.full);
     preemptions(&mut out, trace, &names, &sources);
     causes::race(&mut out, failure, &names, &sources);
     causes::waiting(&mut out, failure, &names, &sources);

@@ -2,7 +2,7 @@
 //! in a deadlock, the loop of a livelock.
 
 use super::frames::{self, Sources, backtrace, short_place};
-use super::selection::{cycle, racing, taking};
+use super::selection::{cycle, racing, selection, taking};
 use super::words::{Detail, Names};
 use super::{Line, Rendered, Style, count_of, site, thread_name};
 use crate::trace::{
@@ -14,7 +14,7 @@ use crate::trace::{
 const MAX_ORDERS: usize = 12;
 
 /// The orders that the failure takes.
-pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>) {
+pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>, full: bool) {
     let Some(explanation) = &failure.trace.explanation else { return };
     if explanation.executions > 0 {
         out.blank();
@@ -63,6 +63,18 @@ pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>) {
         }
         if !explanation.complete {
             out.line("  There was no time to try all of them; more with ICB_EXPLAIN_SECONDS.", Style::Dim);
+        }
+    }
+    if let Some(shown) = selection(failure).filter(|_| !full) {
+        let (all, shown) = (failure.trace.steps.len(), shown.len());
+        if shown < all {
+            out.line(
+                format!(
+                    "Folded: {} of {all} steps, which make no difference; --full shows them.",
+                    all - shown
+                ),
+                Style::Dim,
+            );
         }
     }
     simplified(out, explanation);

@@ -17,6 +17,10 @@ const LABEL: usize = 4;
 const MAX_LOCATION: usize = 26;
 /// Lines kept of a very long trace, at its start and at its end.
 const KEPT: (usize, usize) = (150, 250);
+/// Lines of the heading.
+const HEADING: usize = 2;
+/// Lines that a table of the steps that matter may have before it goes without those that say how many are folded.
+const MAX_LINES: usize = 20;
 /// A run of uninteresting steps shorter than this is not folded.
 const MIN_FOLD: usize = 3;
 
@@ -51,6 +55,10 @@ pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Optio
     if failure.waiting.is_empty() {
         let thread = failure.thread.or_else(|| trace.steps.last().map(|step| step.thread));
         rows.extend(thread.map(|thread| Row::End { thread, failure }));
+    }
+    if selected.is_some() && rows.len() + HEADING > MAX_LINES {
+        // The numbers of the steps tell where some are missing.
+        rows.retain(|row| !matches!(row, Row::Folded(_)));
     }
     let layout = Layout::new(trace, &rows, names, options.width);
     let mut lines = layout.heading(names);
