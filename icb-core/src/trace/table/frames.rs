@@ -100,8 +100,8 @@ pub fn is_of_program(frame: &Frame) -> bool {
     match &frame.location {
         // Names without a path say nothing: line tables hold no others for what was inlined.
         Some(location) => {
-            !is_machinery_file(&location.file)
-                && !(frame.function.contains("::") && is_machinery(&frame.function))
+            let named = frame.function.contains("::") && is_machinery(&frame.function);
+            !named && !is_machinery_file(&location.file)
         }
         None => !is_machinery(&frame.function),
     }
