@@ -33,9 +33,10 @@ pub fn mode(action: Action) -> Option<Mode> {
 
 /// The accesses of an operation that has not been performed yet.
 pub fn accesses(operation: Operation) -> impl Iterator<Item = Access> {
-    let first = mode(operation.action).map(|mode| Access { object: operation.object, mode });
-    let second = Some(Access { object: operation.other, mode: Mode::Write });
-    [first, second].into_iter().flatten().filter(|access| access.object.is_some())
+    let Operation { action, object, other } = operation;
+    let first = mode(action).filter(|_| object.is_some()).map(|mode| Access { object, mode });
+    let second = other.is_some().then_some(Access { object: other, mode: Mode::Write });
+    first.into_iter().chain(second)
 }
 
 /// Whether two accesses touch the same object and do not commute.

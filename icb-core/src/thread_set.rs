@@ -1,10 +1,24 @@
 //! Sets of threads: one word as long as there are no more than 64.
 
 /// A set of threads. Up to 64 threads it is one word.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(PartialEq, Eq, Debug, Default)]
 pub struct ThreadSet {
     low: u64,
     high: Vec<u64>,
+}
+
+impl Clone for ThreadSet {
+    fn clone(&self) -> Self {
+        ThreadSet { low: self.low, high: self.high.clone() }
+    }
+
+    #[inline]
+    fn clone_from(&mut self, source: &Self) {
+        self.low = source.low;
+        if !(self.high.is_empty() && source.high.is_empty()) {
+            self.high.clone_from(&source.high);
+        }
+    }
 }
 
 impl ThreadSet {
@@ -61,6 +75,7 @@ impl ThreadSet {
     }
 
     /// Empties the set.
+    #[inline]
     pub fn clear(&mut self) {
         self.low = 0;
         self.high.clear();

@@ -27,9 +27,38 @@ impl PartialOrder {
     }
 
     fn analyse_thread(&mut self, depth: usize, thread: usize, operation: Operation) {
-        let mut clock = std::mem::take(&mut self.clock);
-        self.events.pending_clock(thread, &self.pending[thread], &mut clock);
-        self.clock = clock;
+        self.clock_is_known = false;
+        match self.pending[thread].only() {
+            Some(access) => self.analyse_object(depth, thread, operation, access),
+            None if self.pending[thread].is_empty() => {}
+            None => self.analyse_objects(depth, thread, operation),
+        }
+    }
+
+    /// The operation touches one object: the events on it that the thread does not know, newest first.
+    fn analyse_object(&mut self, depth: usize, thread: usize, operation: Operation, access: Access) {
+        self.settled.clear();
+        for position in (0..self.events.on(access.object).len()).rev() {
+            let (index, mode) = self.events.on(access.object)[position];
+            let event = self.events.get(index as usize);
+            let by = event.thread;
+            if by == thread || event.number <= self.events.known(thread).get(by) {
+                if mode == Mode::Write {
+                    // Whatever comes before it is known too.
+                    break;
+                }
+                continue;
+            }
+            let commutes = mode == access.mode && mode != Mode::Write;
+            if !commutes && !self.settled.contains(by) && self.judge(depth, index as usize, thread, operation)
+            {
+                self.settled.insert(by);
+            }
+        }
+    }
+
+    /// The operation touches several objects.
+    fn analyse_objects(&mut self, depth: usize, thread: usize, operation: Operation) {
         for other in (0..self.pending.len()).filter(|&other| other != thread) {
             let known = self.events.known(thread).get(other);
             for position in (0..self.events.of(other).len()).rev() {
@@ -38,22 +67,36 @@ impl PartialOrder {
                 if event.number <= known {
                     break;
                 }
-                if !event.footprint.conflicts(&self.pending[thread]) {
-                    continue;
-                }
-                match self.relation(index, thread, operation) {
-                    Relation::Reversible => {
-                        self.add_with_block(depth, index, thread);
-                        break;
-                    }
-                    Relation::Unknown => self.add_with_block(depth, index, thread),
-                    Relation::Enabling if self.is_bounded() && self.flaw != Flaw::EnablingIgnored => {
-                        self.defer(depth, index, thread);
-                    }
-                    Relation::Enabling | Relation::Parked => {}
+                if event.footprint.conflicts(&self.pending[thread])
+                    && self.judge(depth, index, thread, operation)
+                {
+                    break;
                 }
             }
         }
+    }
+
+    /// The event conflicts with the operation that the thread has pending, and is not known to it. Whether older events of
+    /// its thread need not be looked at.
+    fn judge(&mut self, depth: usize, index: usize, thread: usize, operation: Operation) -> bool {
+        let relation = self.relation(index, thread, operation);
+        if relation == Relation::Parked {
+            return false;
+        }
+        if !self.clock_is_known {
+            let mut clock = std::mem::take(&mut self.clock);
+            self.events.pending_clock(thread, &self.pending[thread], &mut clock);
+            self.clock = clock;
+            self.clock_is_known = true;
+        }
+        match relation {
+            Relation::Reversible | Relation::Unknown => self.add_with_block(depth, index, thread),
+            Relation::Enabling if self.is_bounded() && self.flaw != Flaw::EnablingIgnored => {
+                self.defer(depth, index, thread);
+            }
+            Relation::Enabling | Relation::Parked => {}
+        }
+        relation == Relation::Reversible
     }
 
     /// This access is about to become part of the newest event: its thread ends, or does something without a decision of
@@ -81,8 +124,9 @@ impl PartialOrder {
                     break;
                 }
                 let footprint = &self.events.get(newest).footprint;
+                let with_part = earlier.footprint.mode(access.object);
                 if earlier.footprint.conflicts(footprint)
-                    || earlier.footprint.iter().any(|a| dependence::accesses_conflict(a, access))
+                    || with_part.is_some_and(|mode| mode != access.mode || mode == Mode::Write)
                 {
                     self.add_with_block(newest, index, thread);
                 }
@@ -118,9 +162,7 @@ impl PartialOrder {
                 // What kept a waiting thread is what the event writes, as far as there is one object only.
                 None => was_pending.then(|| event.footprint.writes(object)),
             },
-            None => {
-                was_pending.then(|| self.pending[thread].iter().any(|a| event.footprint.writes(a.object)))
-            }
+            None => was_pending.then(|| event.footprint.writes_some_of(&self.pending[thread])),
         };
         let waits_twice = matches!(operation.action, Action::Reacquire { .. });
         let enables = if waits_twice && self.wakes(event, thread) { Some(true) } else { enables };
@@ -152,7 +194,7 @@ impl PartialOrder {
     }
 
     fn is_pause_that_waits(&self, thread: usize, operation: Operation) -> bool {
-        dependence::mode(operation.action).is_none() && self.pending[thread].iter().next().is_some()
+        dependence::mode(operation.action).is_none() && !self.pending[thread].is_empty()
     }
 
     /// The thread is to be tried before the event, and, under a bound, before the event's whole block.
@@ -294,7 +336,7 @@ fn need_is_free(event: &Event, need: Option<ObjectId>, operation: Operation) -> 
 /// Whether the object kept such an operation from taking effect right before the event; `None`: it cannot be told from
 /// the event alone.
 fn was_blocked(event: &Event, object: ObjectId, wanted: Action) -> Option<bool> {
-    let mode = event.footprint.iter().find(|access| access.object == object)?.mode;
+    let mode = event.footprint.mode(object)?;
     match (wanted, event.action) {
         (Action::Lock | Action::Reacquire { .. }, Action::Unlock | Action::Wait { .. }) => Some(true),
         (Action::Lock | Action::Reacquire { .. }, Action::Lock | Action::Reacquire { .. }) => Some(false),

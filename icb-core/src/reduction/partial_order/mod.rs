@@ -24,6 +24,7 @@
 
 mod analysis;
 mod events;
+mod footprint;
 mod node;
 
 use crate::clock::VectorClock;
@@ -33,8 +34,10 @@ use crate::program::{
 };
 use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
 use analysis::Deferred;
-use events::{Events, Footprint};
+use events::Events;
+use footprint::Footprint;
 use node::{Branch, Node, Sleeper};
+use std::mem::{Discriminant, discriminant};
 
 /// Which alternatives go to sleep under a bound. Both lose nothing; the second runs fewer executions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -109,9 +112,14 @@ pub struct PartialOrder {
     deferred: Vec<Deferred>,
     // Buffers.
     pending: Vec<Footprint>,
+    /// What the footprints in `pending` are those of; what else an operation says makes no difference.
+    operations: Vec<Option<(Discriminant<Action>, ObjectId, ObjectId)>>,
     clock: VectorClock,
     known: VectorClock,
     candidates: ThreadSet,
+    settled: ThreadSet,
+    /// Whether `clock` is that of the operation being analysed.
+    clock_is_known: bool,
 }
 
 impl PartialOrder {
@@ -138,9 +146,12 @@ impl PartialOrder {
             anew: false,
             deferred: Vec::new(),
             pending: Vec::new(),
+            operations: Vec::new(),
             clock: VectorClock::new(),
             known: VectorClock::new(),
             candidates: ThreadSet::new(),
+            settled: ThreadSet::new(),
+            clock_is_known: false,
         }
     }
 
@@ -262,7 +273,9 @@ impl PartialOrder {
                 if used < slots {
                     node.sleep[used].copy_from(sleeper);
                 } else {
-                    node.sleep.push(sleeper.clone());
+                    let mut copy = Sleeper::default();
+                    copy.copy_from(sleeper);
+                    node.sleep.push(copy);
                 }
                 used += 1;
             }
@@ -282,18 +295,26 @@ impl PartialOrder {
         }
     }
 
-    /// The footprint of every pending operation.
+    /// The footprint of every pending operation. Those of threads whose operation is the same as before are known.
     fn read_pending(&mut self, point: &SchedulingPoint<'_>) {
         let count = point.pending.len();
         if self.pending.len() < count {
             self.pending.resize_with(count, Footprint::default);
+            self.operations.resize(count, None);
         }
         for (thread, &operation) in point.pending.iter().enumerate() {
+            let awaited = point.awaited.get(thread).filter(|awaited| !awaited.is_empty());
+            let key = Some((discriminant(&operation.action), operation.object, operation.other));
+            if self.operations[thread] == key && awaited.is_none() {
+                continue;
+            }
+            // What is awaited may change while the operation is the same: it is read again next time.
+            self.operations[thread] = if awaited.is_none() { key } else { None };
             let footprint = &mut self.pending[thread];
             footprint.clear();
-            footprint.extend(dependence::accesses(operation));
-            if let Some(awaited) = point.awaited.get(thread) {
-                footprint.extend(awaited.iter().map(|&object| Access { object, mode: Mode::Read }));
+            dependence::accesses(operation).for_each(|access| footprint.add(access));
+            if let Some(awaited) = awaited {
+                awaited.iter().for_each(|&object| footprint.add(Access { object, mode: Mode::Read }));
             }
         }
     }
@@ -345,7 +366,7 @@ impl PartialOrder {
         let node = &mut self.nodes[index];
         let thread = node.chosen;
         node.done.insert(thread);
-        if node.is_early(thread) || node.freed {
+        if node.is_early(thread) || node.freed || node.todo.iter().all(|thread| node.done.contains(thread)) {
             return;
         }
         let continued = node.previous == Some(thread) && !node.previous_yielded;
@@ -509,11 +530,11 @@ impl Chooser for PartialOrder {
             }
             self.events.touch(step.accesses);
         }
-        if step.operation.action == Action::CountDown {
+        if matches!(step.operation.action, Action::CountDown) {
             self.events.note_count_down();
         }
         // Nobody else can touch a thread before its spawn.
-        if step.operation.action != Action::Spawn {
+        if !matches!(step.operation.action, Action::Spawn) {
             self.touch_nodes(step.accesses);
         }
     }
@@ -563,7 +584,7 @@ impl PartialOrder {
     /// a write of the channel that belongs to the receiver's step before.
     fn note_receiver(&mut self, point: &SchedulingPoint<'_>) {
         if !self.tries_to_send {
-            if !point.pending.iter().any(|operation| operation.action == Action::TrySend) {
+            if !point.pending.iter().any(|operation| matches!(operation.action, Action::TrySend)) {
                 return;
             }
             self.tries_to_send = true;
@@ -586,14 +607,17 @@ impl PartialOrder {
         let (Some(index), Some(event)) = (self.cursor.checked_sub(1), self.events.last()) else { return };
         let (block, first) = (event.block, event.first);
         if index < self.depth {
-            self.nodes[index].step.extend(accesses.iter().copied());
+            let step = &mut self.nodes[index].step;
+            accesses.iter().for_each(|&access| step.add(access));
         }
         if first != index {
             // A free step and the one it leads to go to sleep together.
-            self.nodes[first].step.extend(accesses.iter().copied());
+            let step = &mut self.nodes[first].step;
+            accesses.iter().for_each(|&access| step.add(access));
         }
         if block >= self.fresh && block < self.depth {
-            self.nodes[block].block.extend(accesses.iter().copied());
+            let footprint = &mut self.nodes[block].block;
+            accesses.iter().for_each(|&access| footprint.add(access));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The nodes of the search: one for each step of the current execution, with what is left to do there.
 
-use super::events::Footprint;
+use super::footprint::Footprint;
 use crate::program::ThreadSet;
 use crate::trace::Mode;
 
@@ -8,7 +8,7 @@ use crate::trace::Mode;
 ///
 /// Objects have the number of their first use. One that was first used after the node where the thread went to sleep
 /// has other numbers in other executions, so that any object that is new since then may be it.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Sleeper {
     pub(super) thread: usize,
     /// Objects known where the thread went to sleep.
@@ -21,10 +21,8 @@ pub(super) struct Sleeper {
 
 impl Sleeper {
     pub(super) fn new(thread: usize, footprint: &Footprint, object_count: usize) -> Self {
-        let mut known = Footprint::default();
-        known.extend(footprint.iter().filter(|access| access.object.index() < object_count));
         let new = footprint.mode_of_new(object_count);
-        Sleeper { thread, footprint: known, object_count, new }
+        Sleeper { thread, footprint: footprint.below(object_count), object_count, new }
     }
 
     pub(super) fn copy_from(&mut self, other: &Sleeper) {
@@ -35,15 +33,16 @@ impl Sleeper {
     }
 
     pub(super) fn conflicts(&self, other: &Footprint) -> bool {
-        let new = self.new.zip(other.mode_of_new(self.object_count));
-        new.is_some_and(|(mine, theirs)| mine != theirs || mine == Mode::Write)
-            || self.footprint.conflicts(other)
+        self.footprint.conflicts(other)
+            || self.new.is_some_and(|mine| {
+                let theirs = other.mode_of_new(self.object_count);
+                theirs.is_some_and(|theirs| mine != theirs || mine == Mode::Write)
+            })
     }
 
     /// Whether both touch some object.
     pub(super) fn meets(&self, other: &Footprint) -> bool {
-        (self.new.is_some() && other.object_count() > self.object_count)
-            || self.footprint.iter().any(|a| other.iter().any(|b| a.object == b.object))
+        (self.new.is_some() && other.object_count() > self.object_count) || self.footprint.meets(other)
     }
 }
 
