@@ -80,6 +80,8 @@ pub(crate) enum Reduction {
     None,
     /// Of executions that differ only in the order of operations that commute, about one is run.
     PartialOrder,
+    /// Nothing is done twice in the same state: a table, which grows with the number of states.
+    Visited,
 }
 
 /// What a data race means.

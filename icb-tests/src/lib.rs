@@ -14,3 +14,5 @@ pub mod random_real;
 pub mod seeds;
 
 pub mod statics;
+
+pub mod work_stealing_table;

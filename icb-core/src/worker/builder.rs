@@ -20,6 +20,9 @@ pub enum ReductionKind {
     /// partial-order reduction, see [`PartialOrder`](crate::reduction::PartialOrder).
     #[default]
     PartialOrder,
+    /// Each pair of a state and the thread that runs there is executed once, at the bound where it costs least: a table of
+    /// what has been done, see [`Visited`](crate::reduction::Visited). To check the others, and to count states.
+    Visited,
 }
 
 /// What a data race leads to.

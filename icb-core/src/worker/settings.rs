@@ -8,8 +8,11 @@ use crate::trace::{Schedule, StrategyKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
-const REDUCTIONS: [(&str, ReductionKind); 2] =
-    [("none", ReductionKind::None), ("partial-order", ReductionKind::PartialOrder)];
+const REDUCTIONS: [(&str, ReductionKind); 3] = [
+    ("none", ReductionKind::None),
+    ("partial-order", ReductionKind::PartialOrder),
+    ("visited", ReductionKind::Visited),
+];
 
 /// Everything that can be set.
 #[derive(Clone, Debug)]

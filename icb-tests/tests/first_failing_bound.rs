@@ -1,0 +1,155 @@
+//! The bound at which a failure is first reported is the same with and without reduction: on the programs with a seeded
+//! bug, and on random programs that fail. And a search without a last bound stops where no bound has cut anything.
+
+use icb_core::explore::{Explorer, Limits, Options};
+use icb_core::program::Strategy;
+use icb_core::recording::Tape;
+use icb_core::reduction::{PartialOrder, Visited};
+use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::search::ContextBounded;
+use icb_core::trace::Report;
+use icb_std::model::{Builder, Reduction};
+use icb_tests::abstract_program::as_program::AbstractProgram;
+use icb_tests::abstract_program::interpreter::Granularity as Points;
+use icb_tests::abstract_program::random;
+use icb_tests::programs::{
+    bluetooth, counter, double_checked, lock_order, lost_wakeup, prodcons, rwlock_mix, treiber,
+    work_stealing_queue as queue,
+};
+use icb_tests::random_real::generate;
+use icb_tests::random_real::walk::run;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const MAX_BOUND: u32 = 3;
+
+/// Every program of this crate that fails.
+const SEEDED: [(&str, fn()); 13] = [
+    ("bluetooth", || bluetooth::run(bluetooth::Version::Published, 2)),
+    ("bluetooth 3", || bluetooth::run(bluetooth::Version::Published, 3)),
+    ("counter", || counter::run(counter::Version::LoadThenStore, 2, 1)),
+    ("counter 3", || counter::run(counter::Version::LoadThenStore, 3, 2)),
+    ("double-checked", || double_checked::run(double_checked::Version::Relaxed)),
+    ("transfers", || lock_order::transfers(lock_order::Version::AsItComes)),
+    ("philosophers", || lock_order::philosophers(lock_order::Version::AsItComes, 3)),
+    ("lost wake-up", || lost_wakeup::run(lost_wakeup::Version::LooksOutside)),
+    ("prodcons", || prodcons::run(prodcons::Version::OneCondvar, 2, 2, 1)),
+    ("rwlock", || rwlock_mix::run(rwlock_mix::Version::InTwoParts, 2, 1)),
+    ("treiber", || treiber::run(treiber::Version::Plain)),
+    ("queue", || queue::run(queue::Version::LooksBeforeAnnouncing)),
+    ("queue without lock", || queue::run(queue::Version::StealsWithoutLock)),
+];
+
+#[test]
+fn seeded_bugs_show_at_the_same_bound() {
+    for (name, program) in SEEDED {
+        let failure = |reduction| {
+            let report = Builder::new().max_bound(MAX_BOUND).reduction(reduction).explore(program);
+            report.failure.map(|failure| (failure.bound, failure.kind))
+        };
+        let plain = failure(Reduction::None);
+        println!("{name:20} {plain:?}");
+        assert!(plain.is_some(), "{name}");
+        assert_eq!(failure(Reduction::PartialOrder), plain, "{name}");
+        assert_eq!(failure(Reduction::Visited), plain, "{name}");
+    }
+}
+
+/// The first failing bound; `Err`: there are too many executions to tell.
+fn first(seed: u64, strategy: &mut dyn Strategy, max_executions: u64) -> Result<Option<u32>, ()> {
+    let program = Arc::new(generate::program(seed));
+    let settings = Settings { max_steps: 600, spurious: seed.is_multiple_of(2), ..Settings::default() };
+    let tape = Tape::new(4 * settings.max_steps as usize);
+    let body = move || run(&program, std::mem::forget);
+    let limits = Limits { max_executions: Some(max_executions), max_duration: None };
+    let options = Options { limits, check_determinism: false, count_states: false, ..Options::default() };
+    let mut coroutines = CoroutineProgram::new(Arc::new(body), settings, tape);
+    let report: Report = Explorer::new(options).run(strategy, &mut coroutines);
+    match report.failure {
+        Some(failure) => Ok(Some(failure.bound)),
+        None if report.stopped.is_some() => Err(()),
+        None => Ok(None),
+    }
+}
+
+#[test]
+fn random_failures_show_at_the_same_bound() {
+    const FAILING: usize = 250;
+    const MAX_EXECUTIONS: u64 = 3_000;
+    let (mut by_bound, mut passing) = ([0_usize; MAX_BOUND as usize + 1], 0_u64);
+    for seed in 1_000_000.. {
+        if by_bound.iter().sum::<usize>() == FAILING {
+            break;
+        }
+        let Ok(plain) = first(seed, &mut ContextBounded::new(Some(MAX_BOUND)), MAX_EXECUTIONS) else {
+            continue;
+        };
+        match plain {
+            Some(bound) => by_bound[bound as usize] += 1,
+            // Of those that pass some are looked at too: nothing is invented.
+            None if passing < 100 => passing += 1,
+            None => continue,
+        }
+        let reduced = first(seed, &mut PartialOrder::new(Some(MAX_BOUND)), 20 * MAX_EXECUTIONS);
+        assert_eq!(reduced, Ok(plain), "{}", generate::program(seed));
+    }
+    println!("failing at bound 0, 1, 2, 3: {by_bound:?}; passing: {passing}");
+}
+
+/// Random abstract programs all of whose failures need preemptions; the bound is that of a brute-force enumeration.
+#[test]
+fn random_failures_that_need_preemptions_show_at_the_same_bound() {
+    const FAILING: usize = 250;
+    let mut by_bound = [0_usize; MAX_BOUND as usize + 1];
+    for seed in 3_000_000.. {
+        if by_bound.iter().sum::<usize>() == FAILING {
+            break;
+        }
+        let case = random::case(seed);
+        for (points, answers) in
+            [(Points::SyncOnly, &case.sync_only), (Points::EveryAccess, &case.every_access)]
+        {
+            let Some(expected @ 1..) = answers.first_failing_bound() else { continue };
+            let strategies: [&mut dyn Strategy; 2] =
+                [&mut PartialOrder::new(Some(MAX_BOUND)), &mut Visited::new(Some(MAX_BOUND))];
+            for strategy in strategies {
+                let options = Options { check_determinism: false, ..Options::default() };
+                let mut subject = AbstractProgram::new(&case.program, points);
+                let report = Explorer::new(options).run(strategy, &mut subject);
+                let found = report.failure.map(|failure| failure.bound as usize);
+                assert_eq!(found, Some(expected), "{points:?}: {}", case.program);
+            }
+            by_bound[expected] += 1;
+            break;
+        }
+    }
+    println!("failing at bound 1, 2, 3: {:?}", &by_bound[1..]);
+}
+
+/// Two threads take turns; the plain search never comes to an end in so few bounds.
+#[test]
+fn a_search_stops_where_no_bound_has_cut_anything() {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let program = || {
+        RUNS.fetch_add(1, Ordering::Relaxed);
+        counter::run(counter::Version::Mutex, 2, 2);
+    };
+    let report = Builder::new().unbounded().explore(program);
+    assert!(report.exhausted() && report.complete && report.failure.is_none(), "{report:?}");
+    let last = report.bounds.iter().filter(|bound| bound.executions > 0).map(|bound| bound.bound).max();
+    assert_eq!(last, Some(2), "no execution needs a third preemption: {report:?}");
+    assert!(RUNS.load(Ordering::Relaxed) < 30);
+    // With a last bound that is too low it says that it has not seen everything.
+    let report = Builder::new().max_bound(1).explore(|| counter::run(counter::Version::Mutex, 2, 2));
+    assert!(report.complete && !report.exhausted(), "{report:?}");
+    // And one that is as high as need be.
+    let report = Builder::new().max_bound(2).explore(|| counter::run(counter::Version::Mutex, 2, 2));
+    assert!(report.complete && report.exhausted(), "{report:?}");
+    let mut visited = Visited::new(None);
+    let settings = Settings { spurious: false, ..Settings::default() };
+    let tape = Tape::new(1_000);
+    let body = || counter::run(counter::Version::Mutex, 2, 2);
+    let mut coroutines = CoroutineProgram::new(Arc::new(body), settings, tape);
+    let report = Explorer::new(Options::default()).run(&mut visited, &mut coroutines);
+    assert!(report.exhausted(), "{report:?}");
+}

@@ -1,0 +1,37 @@
+//! The work-stealing queue of the technical report, its table beside ours. All of it:
+//! `cargo test --release -p icb-tests --test work_stealing_table -- --ignored --nocapture`.
+
+use icb_tests::work_stealing_table::{HEAD, MAX_BOUND, Row, SIZES, rows};
+
+fn print_and_check(size: usize, max_bound: u32) {
+    let rows = rows(size, max_bound);
+    for row in &rows {
+        println!("{row}");
+        let Row { bound, plain, reduced, distinct, .. } = *row;
+        assert!(distinct <= reduced && reduced <= plain, "{row:?}");
+        // As in the report, nothing is redundant at first.
+        assert!(bound > 0 || plain == distinct, "{row:?}");
+        assert!(
+            reduced * 4 <= distinct * 5,
+            "not more than 1.25 executions for each that is distinct: {row:?}"
+        );
+    }
+    // As in the report, the share of executions that are distinct falls with the bound.
+    let share = |row: &Row| row.distinct as f64 / row.plain as f64;
+    assert!(rows.windows(2).all(|pair| share(&pair[1]) <= share(&pair[0])), "{rows:?}");
+}
+
+#[test]
+fn small_sizes_and_bounds() {
+    println!("{HEAD}");
+    print_and_check(3, 3);
+}
+
+#[test]
+#[ignore = "it takes a minute"]
+fn the_whole_table() {
+    println!("{HEAD}");
+    for size in SIZES {
+        print_and_check(size, MAX_BOUND);
+    }
+}
