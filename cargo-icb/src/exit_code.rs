@@ -57,7 +57,7 @@ pub(crate) enum Error {
     Build,
     /// The mirrored library could not be built.
     #[error(
-        "this toolchain cannot build the mirrored std (cargo icb is tried with Rust 1.95); what cargo and rustc say is above; use the opt-in way instead: let the crate depend on icb-std and call icb_std::model in its tests"
+        "the mirrored std could not be built; what cargo and rustc say is above; if it is this toolchain that lacks something (cargo icb is tried with Rust 1.95), use another, or the opt-in way: let the crate depend on icb-std and call icb_std::model in its tests"
     )]
     Facade,
     /// Nothing to run.

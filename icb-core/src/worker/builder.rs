@@ -184,6 +184,14 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether an execution that a reduction gives up half-way runs to its end all the same. Slower; for programs
+    /// whose destructors assert what holds only where the program itself comes to. `cargo icb` turns it on.
+    #[must_use]
+    pub fn run_out(mut self, run_out: bool) -> Self {
+        self.settings.run_out = run_out;
+        self
+    }
+
     /// Runs only this execution.
     #[must_use]
     pub fn replay(mut self, schedule: Schedule) -> Self {

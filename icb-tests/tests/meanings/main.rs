@@ -3,6 +3,7 @@
 
 mod costs;
 mod ends;
+mod foreign;
 mod orders;
 mod primitives;
 mod spinning;

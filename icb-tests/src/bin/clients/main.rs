@@ -52,10 +52,11 @@ fn clients(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
     for program in Program::all("clients").into_iter().filter(|program| wanted(&program.name)) {
         let said = bench.run(&program.name, &program.crates[0], &program, "--max-bound 2 --max-time 60s");
         counts.0 += 1;
-        counts.1 += usize::from(said.works());
+        counts.1 += usize::from(said.is_proved());
         println!(
-            "| {} | {} | {} | {} |",
-            program.names(0),
+            "| {} {} | {} | {} | {} |",
+            program.subject(0).0,
+            bench.version(&program.name, program.subject(0).0),
             said.not_instrumented().join(", "),
             said.executions(),
             said.result()
@@ -71,22 +72,22 @@ fn bugs(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
     let mut good = true;
     for program in Program::all("known-bugs").into_iter().filter(|program| wanted(&program.name)) {
         let name = |which: &str| format!("{}-{which}", program.name);
-        let arguments = "--max-bound 3 --max-time 60s";
-        let buggy = bench.run(&name("buggy"), &program.crates[0], &program, arguments);
+        let arguments = |bound: u32| format!("--max-bound {bound} --max-time 60s {}", program.options);
+        let buggy = bench.run(&name("buggy"), &program.crates[0], &program, &arguments(3));
         let bound = buggy.failed_at_bound();
         let mended = bound.map_or_else(Said::default, |bound| {
-            let arguments = format!("--max-bound {bound} --max-time 60s");
-            bench.run(&name("mended"), &program.crates[1], &program, &arguments)
+            bench.run(&name("mended"), &program.crates[1], &program, &arguments(bound))
         });
         let as_told = bound.is_some() && buggy.text.contains(&program.expected) && mended.is_proved();
         good &= as_told;
         println!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} |",
-            program.names(0),
+            "| {} {} | {} | {} | {} | {} | {} | {} | {} |",
+            program.subject(0).0,
+            program.subject(0).1,
             buggy.result(),
             bound.map_or_else(String::new, |bound| bound.to_string()),
             buggy.executions(),
-            program.names(1),
+            program.subject(1).1,
             mended.result(),
             mended.executions(),
             if as_told { "as told" } else { "**not as told**" },

@@ -12,6 +12,8 @@ pub(crate) struct Program {
     pub(crate) crates: Vec<String>,
     /// What the failure says, for a program about a bug.
     pub(crate) expected: String,
+    /// Further options of the tool.
+    pub(crate) options: String,
     text: String,
 }
 
@@ -30,23 +32,20 @@ impl Program {
         let top: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
         let blocks = top.split(|line| line.starts_with("```"));
         let crates = blocks.skip(1).step_by(2).map(|block| block.join("\n")).collect();
-        let expected = top.iter().find_map(|line| line.strip_prefix("Found: "));
-        let expected = expected.unwrap_or_default().trim_end_matches('.').to_owned();
+        let says = |word: &str| {
+            let line = top.iter().find_map(|line| line.strip_prefix(word)).unwrap_or_default();
+            line.trim_end_matches('.').to_owned()
+        };
+        let (expected, options) = (says("Found: "), says("Options: "));
         let name = path.file_stem()?.to_string_lossy().into_owned();
-        Some(Program { name, crates, expected, text })
+        Some(Program { name, crates, expected, options, text })
     }
 
-    /// The crates of a block, with their versions.
-    pub(crate) fn names(&self, block: usize) -> String {
-        let block = self.crates.get(block).map(String::as_str).unwrap_or_default();
-        block
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .split(", default")
-            .next()
-            .unwrap_or_default()
-            .replace('"', "")
+    /// The crate that a block is about: its name, and what is asked of its version.
+    pub(crate) fn subject(&self, block: usize) -> (&str, &str) {
+        let line = self.crates.get(block).and_then(|block| block.lines().next()).unwrap_or_default();
+        let (name, rest) = line.split_once(" = ").unwrap_or((line, ""));
+        (name, rest.split('"').nth(1).unwrap_or_default().trim_start_matches('='))
     }
 
     /// Makes a package of the program. A line `NAME VERSION CHECKSUM` after the dependencies, as a comment, locks a version

@@ -37,12 +37,20 @@ impl Bench {
         }
     }
 
+    /// The version of a crate that a program was built with.
+    pub(crate) fn version(&self, program: &str, name: &str) -> String {
+        let lock = self.directory.join("packages").join(program).join("Cargo.lock");
+        let lock = std::fs::read_to_string(lock).unwrap_or_default();
+        let entry = lock.split_once(&format!("name = \"{name}\"\nversion = \"")).map_or("", |(_, rest)| rest);
+        entry.split('"').next().unwrap_or_default().to_owned()
+    }
+
     /// Runs `cargo icb test`. Everything is built into one directory, so the mirrored std is built once.
     pub(crate) fn test(&self, name: &str, manifest: &Path, arguments: &str) -> Said {
         let mut command = Command::new(&self.tool);
         command.arg("test").arg("--manifest-path").arg(manifest);
         command.arg("--target-dir").arg(self.directory.join("target"));
-        command.args(arguments.split(' ')).env("COLUMNS", "140");
+        command.args(arguments.split_whitespace()).env("COLUMNS", "140");
         // What cargo has set for this process is not meant for what it starts.
         command.env_remove("CARGO_MANIFEST_DIR").env_remove("RUSTC_BOOTSTRAP");
         let (code, text) = match command.output() {
@@ -78,11 +86,6 @@ impl Said {
     /// The tests were explored, and everything that was asked for is proved.
     pub(crate) fn is_proved(&self) -> bool {
         self.code == 0 && self.executions() > 0 && !self.summary().any(|line| line.starts_with("run once"))
-    }
-
-    /// It does what it should: is proved, or shows a failure of the crate, or is cut short by the limit on time.
-    pub(crate) fn works(&self) -> bool {
-        self.is_proved()
     }
 
     /// Packages that were compiled as they are.

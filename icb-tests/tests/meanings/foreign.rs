@@ -1,0 +1,155 @@
+//! Code that knows nothing of icb and is compiled against the mirror: what it does without std, and what it asserts while
+//! it is torn down.
+
+use crate::{executions, plain, verdict};
+use icb_std::model::{Builder, FailureKind, Reduction};
+use icb_std::sync::Arc;
+use icb_std::sync::atomic::{AtomicU8, AtomicU32, Ordering::SeqCst};
+use icb_std::thread;
+use std::cell::{Cell, UnsafeCell};
+
+/// As crates make their lazily initialised statics: an atomic, and beside it what only the real std knows.
+struct Lazy {
+    state: AtomicU8,
+    init: Cell<Option<fn() -> Vec<u32>>>,
+    value: UnsafeCell<Option<Vec<u32>>>,
+}
+
+// SAFETY: `get` lets one thread at a time at the cells, and none after the value is there.
+unsafe impl Sync for Lazy {}
+
+impl Lazy {
+    fn get(&self) -> &[u32] {
+        loop {
+            match self.state.compare_exchange(0, 1, SeqCst, SeqCst) {
+                Ok(_) => {
+                    let init = self.init.take().expect("it is initialised once");
+                    // SAFETY: the state is 1, which this thread alone has made.
+                    unsafe { *self.value.get() = Some(init()) };
+                    self.state.store(2, SeqCst);
+                }
+                Err(1) => thread::yield_now(),
+                // SAFETY: the state is 2, after which nobody writes.
+                Err(_) => return unsafe { (*self.value.get()).as_deref().expect("it is there") },
+            }
+        }
+    }
+}
+
+#[test]
+fn a_static_of_somebody_elses_making_comes_back_whole() {
+    static LAZY: Lazy =
+        Lazy { state: AtomicU8::new(0), init: Cell::new(Some(|| vec![1, 2])), value: UnsafeCell::new(None) };
+    for _ in 0..2 {
+        let report = plain().explore(|| {
+            let other = thread::spawn(|| LAZY.get().len());
+            assert_eq!((LAZY.get().len(), other.join().unwrap()), (2, 2));
+        });
+        assert!(report.complete && executions(&report)[1] > 1, "{report:?}");
+    }
+}
+
+/// `futex(2)`, as crates call it.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod futex {
+    use super::*;
+
+    fn wait(futex: &AtomicU32, expected: u32) {
+        // SAFETY: the address is that of a futex, and there is no time limit.
+        unsafe {
+            let no_time: *const libc::timespec = std::ptr::null();
+            libc::syscall(
+                libc::SYS_futex,
+                futex,
+                libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                expected,
+                no_time,
+            )
+        };
+    }
+
+    fn wake(futex: &AtomicU32) -> libc::c_long {
+        // SAFETY: the address is that of a futex.
+        unsafe { libc::syscall(libc::SYS_futex, futex, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) }
+    }
+
+    /// A flag and a futex; `wakes` may be forgotten.
+    fn flag(wakes: bool) -> impl Fn() + Send + Sync + 'static {
+        move || {
+            let flag = Arc::new(AtomicU32::new(0));
+            let same = flag.clone();
+            let other = thread::spawn(move || {
+                same.store(1, SeqCst);
+                if wakes {
+                    wake(&same);
+                }
+            });
+            while flag.load(SeqCst) == 0 {
+                wait(&flag, 0);
+            }
+            other.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn waiting_and_waking_are_steps() {
+        for reduction in [Reduction::None, Reduction::PartialOrder] {
+            let report = plain().reduction(reduction).explore(flag(true));
+            assert!(report.complete, "{report:?}");
+        }
+    }
+
+    #[test]
+    fn a_wake_up_that_is_forgotten_is_a_deadlock() {
+        // The waiter looks and waits before the flag is set: no preemption is needed, it blocks.
+        for reduction in [Reduction::None, Reduction::PartialOrder] {
+            let report = plain().reduction(reduction).explore(flag(false));
+            assert_eq!(verdict(&report), Some((FailureKind::Deadlock, 0)));
+        }
+    }
+
+    #[test]
+    fn outside_a_model_it_is_the_systems() {
+        let futex = AtomicU32::new(1);
+        // The value is another one: the wait is over at once.
+        wait(&futex, 0);
+        assert_eq!(wake(&futex), 0);
+    }
+}
+
+/// Asserts, when it is dropped, what is true whenever it is dropped by the program itself.
+struct Registry {
+    signed_on: AtomicU32,
+    visits: AtomicU32,
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        assert_eq!(*self.signed_on.get_mut(), 0, "everybody has signed off");
+    }
+}
+
+#[test]
+fn an_execution_that_is_given_up_may_run_to_its_end() {
+    let program = || {
+        let registry = Arc::new(Registry { signed_on: AtomicU32::new(0), visits: AtomicU32::new(0) });
+        let threads = [(); 3].map(|()| {
+            let registry = registry.clone();
+            thread::spawn(move || {
+                registry.signed_on.fetch_add(1, SeqCst);
+                let seen = registry.visits.load(SeqCst);
+                let _ = registry.visits.compare_exchange(seen, seen + 1, SeqCst, SeqCst);
+                registry.signed_on.fetch_sub(1, SeqCst);
+            })
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    };
+    let report = Builder::new().max_bound(2).run_out(true).explore(program);
+    let given_up: u64 = report.bounds.iter().map(|bound| bound.given_up).sum();
+    assert!(report.complete && given_up > 0, "{report:?}");
+    let plain = Builder::new().max_bound(2).reduction(Reduction::None).explore(program);
+    let states = |report: &icb_std::model::Report| report.bounds.iter().map(|b| b.states).collect::<Vec<_>>();
+    assert_eq!(states(&report), states(&plain));
+}
