@@ -1,4 +1,6 @@
-//! `std::hint`. Modelled: [`spin_loop`], a pause at which any thread may go on. Everything else is `std`'s.
+//! `std::hint`. Modelled: [`spin_loop`], a pause at which any thread may go on; a thread that comes to it again having
+//! read only unchanged values waits for a change. Not modelled: everything else, which is `std`'s and tells the compiler
+//! things, not other threads.
 
 pub use ::std::hint::*;
 

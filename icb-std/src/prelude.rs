@@ -1,4 +1,4 @@
-//! `std::prelude`, with the replaced macro `thread_local!` in each edition's prelude. A crate that is compiled with
+//! `std::prelude`. Modelled and not modelled: nothing, for what it names has no concurrency. It is `std`'s, with the replaced macro `thread_local!` in each edition's prelude. A crate that is compiled with
 //! `--extern std=libicb_std.rlib` has one of these modules injected into every module.
 
 /// Items of every edition.

@@ -1,6 +1,7 @@
 //! `std::task`. Modelled: nothing of its own; a [`Waker`] made from the mirrored `Arc` counts through it. [`Wake`] is
 //! mirrored, because its methods take an `Arc`, if the crate is compiled with `RUSTC_BOOTSTRAP=icb_std`; without it
-//! it is `std`'s, which takes `std`'s `Arc`.
+//! it is `std`'s, which takes `std`'s `Arc`. Not modelled: everything else, which is `std`'s and belongs to one thread.
+//! `std::future` and `std::panic` are re-exported: what they hold has no concurrency of its own.
 
 pub use ::std::task::*;
 

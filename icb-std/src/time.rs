@@ -1,8 +1,13 @@
 //! `std::time`. Modelled: [`Instant`] and [`SystemTime`] read the virtual clock of the running execution, which moves
 //! only when every thread waits, or when a timed wait or a sleep expires; reading it is no step. The calendar time
 //! of an execution begins at a fixed date. Outside an execution both read the real clocks. Durations and errors
-//! are `std`'s. Not modelled: times of files, which stay `std::time::SystemTime` of the real `std`; convert with
-//! `From`.
+//! are `std`'s.
+//!
+//! Not modelled: that reading the clock is an event among those of other threads. A thread reads it together with the step
+//! before it, and the search does not try every order of one thread's reading and another's `sleep` or expiry: a failure
+//! that needs a clock to be read between two particular steps of others may not be found. Give such a test a step there
+//! (`yield_now`), and `--reduction none`. Nor are the times of files, which stay `SystemTime` of the real `std`; the two
+//! types convert into each other with `From`.
 
 pub use ::std::time::*;
 

@@ -67,7 +67,7 @@ macro_rules! cases {
 
 cases! {
     arc: counts weak_and_cyclic unwrapping mutation conversions comparisons uninitialised raw shared_between_threads;
-    atomics: integers booleans pointers orderings updates layout message_passing;
+    atomics: integers booleans pointers orderings updates hints layout message_passing;
     channels: unbounded bounded rendezvous disconnected trying timeouts iterators formatting;
     locals: values lazily_initialised destructors cells;
     locks: mutex mutex_poison try_lock mutex_formats rwlock rwlock_poison downgrade rwlock_formats condvar

@@ -65,3 +65,90 @@ fn n_of_n() {
         EXCEPTIONS.lines().all(|line| line.split_once(": ").is_some_and(|(_, reason)| reason.len() > 10))
     );
 }
+
+/// The sources that are compiled against std and the mirror and run in all worlds (`parity.rs`), with the mirrored types
+/// whose every method they are to exercise. Names without a type are modules, whose functions are meant.
+const EXERCISED: [(&str, &[&str]); 7] = [
+    (include_str!("parity/arc.rs"), &["Arc", "Weak"]),
+    (include_str!("parity/atomics.rs"), &["atomic", "AtomicBool", "AtomicPtr", "AtomicU8", "AtomicI64"]),
+    (include_str!("parity/channels.rs"), &["mpsc", "Sender", "SyncSender", "Receiver"]),
+    (include_str!("parity/locals.rs"), &["LocalKey"]),
+    (
+        include_str!("parity/locks.rs"),
+        &[
+            "Barrier",
+            "BarrierWaitResult",
+            "Condvar",
+            "WaitTimeoutResult",
+            "Mutex",
+            "RwLock",
+            "RwLockWriteGuard",
+        ],
+    ),
+    (include_str!("parity/once.rs"), &["Once", "OnceState", "OnceLock", "LazyLock"]),
+    (
+        concat!(include_str!("parity/threads.rs"), include_str!("parity/rest.rs")),
+        &[
+            "thread",
+            "Builder",
+            "JoinHandle",
+            "Scope",
+            "ScopedJoinHandle",
+            "Thread",
+            "UnsafeCell",
+            "Instant",
+            "SystemTime",
+        ],
+    ),
+];
+
+#[test]
+fn every_method_is_exercised() {
+    let titles = include_str!("surface/functions.rs").lines().filter_map(|line| line.strip_prefix("// fn "));
+    let (mut count, mut missing) = (0, Vec::new());
+    for title in titles {
+        let (owner, name) = title.rsplit_once("::").unwrap_or(("", title));
+        let owner = owner.rsplit("::").next().unwrap_or(owner);
+        let Some((source, _)) = EXERCISED.iter().find(|(_, owners)| owners.contains(&owner)) else {
+            continue;
+        };
+        count += 1;
+        let called = [".", "::", " ", "("].iter().any(|before| {
+            let mut rest = *source;
+            let mark = format!("{before}{name}");
+            while let Some(at) = rest.find(&mark) {
+                rest = &rest[at + mark.len()..];
+                if !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+                    return true;
+                }
+            }
+            false
+        });
+        if !called {
+            missing.push(title);
+        }
+    }
+    println!("{count} methods and functions of the mirrored types are exercised");
+    assert!(missing.is_empty(), "no parity test calls {missing:#?}");
+    assert!(count > 200, "{count}: the table or the names of the types have changed");
+}
+
+#[test]
+fn every_mirrored_module_says_what_is_modelled_and_what_is_not() {
+    let modules = [
+        ("cell", include_str!("../src/cell.rs")),
+        ("hint", include_str!("../src/hint.rs")),
+        ("prelude", include_str!("../src/prelude.rs")),
+        ("sync", include_str!("../src/sync/mod.rs")),
+        ("sync::atomic", include_str!("../src/sync/atomic/mod.rs")),
+        ("sync::mpsc", include_str!("../src/sync/mpsc/mod.rs")),
+        ("task", include_str!("../src/task.rs")),
+        ("thread", include_str!("../src/thread/mod.rs")),
+        ("time", include_str!("../src/time.rs")),
+    ];
+    for (module, source) in modules {
+        let documentation: String = source.lines().take_while(|line| line.starts_with("//!")).collect();
+        let documentation = documentation.to_lowercase();
+        assert!(documentation.contains("modelled") && documentation.contains("not modelled"), "{module}");
+    }
+}

@@ -1,5 +1,5 @@
 //! `std::sync::Barrier`. Modelled: `wait` as two steps (arrive; leave when all have arrived); the last to arrive is
-//! the leader, as in `std`.
+//! the leader, as in `std`. Not modelled: `std` wakes with a condition variable, whose mutex is no step here.
 
 use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
 use ::std::any::type_name;

@@ -1,5 +1,6 @@
 //! `std::sync::LazyLock`. Modelled: forcing it (enter; leave, by the thread that initialises), looking at it with
-//! `get`. A static starts every execution uninitialised, unless it has been used outside of one.
+//! `get`. A static starts every execution uninitialised, unless it has been used outside of one. Not modelled: nothing that
+//! a program could tell.
 
 use super::once::{Once, OnceState, Owner};
 use crate::door;

@@ -1,6 +1,7 @@
 //! `std::sync::Once`, and the core of `OnceLock` and `LazyLock`. Modelled: entering (blocked while another thread
 //! initialises), leaving, looking whether it is complete, `wait`. One entry is one step also where `std` looks
-//! first and enters then. `call_once` from within its own initialiser is the deadlock that it is in `std`.
+//! first and enters then. `call_once` from within its own initialiser is the deadlock that it is in `std`. Not modelled:
+//! nothing that a program could tell.
 
 use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
 use crate::image::{ESCAPED, Restore};

@@ -1,5 +1,6 @@
 //! `std::sync::OnceLock`. Modelled: reading it (`get`, one step), initialising it (`set`, `get_or_init`: enter and
-//! leave), `wait`. A static starts every execution uninitialised, unless it has been used outside of one.
+//! leave), `wait`. A static starts every execution uninitialised, unless it has been used outside of one. Not modelled:
+//! nothing that a program could tell.
 
 use super::once::{Once, Owner};
 use crate::door;

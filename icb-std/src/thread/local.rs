@@ -1,6 +1,7 @@
 //! `thread_local!` and `LocalKey`. Modelled: every thread of an execution has its own values, made at their first use
 //! and dropped when the thread ends, in the order in which they were made. Accesses are no steps: nobody else
-//! reaches the values. Outside an execution a key is a thread-local of the real `std`.
+//! reaches the values. Not modelled: that some platforms drop the values in another order, or those of the main thread
+//! not at all. Outside an execution a key is a thread-local of the real `std`.
 
 use crate::door;
 use ::std::cell::{Cell, RefCell};

@@ -1,7 +1,9 @@
 //! `std::thread`. Modelled: `spawn`, `Builder`, `scope`, `join`, `is_finished`, `park` and `unpark`, `yield_now`, `sleep`
 //! (on the virtual clock), thread-locals with their destructors. In an execution `available_parallelism` is 2 on
 //! every machine, so that a schedule means the same everywhere, and threads are numbered in the order in which
-//! they are spawned. Not modelled: spawn hooks (unstable in `std`) and the operating system's handles of a thread.
+//! they are spawned, without a limit on their number but memory; each has the stack that it asks for, and an overflow is a
+//! failure. A panic is `std`'s: `join` hands it over, a scope passes it on, and one that nobody takes is a failure. A thread
+//! that is detached and can never end is a deadlock. Not modelled: spawn hooks (unstable in `std`) and the operating system's handles of a thread.
 
 pub use ::std::thread::Result;
 

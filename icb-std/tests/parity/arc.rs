@@ -112,6 +112,10 @@ pub(crate) fn uninitialised() {
     assert_eq!(*zeroed, [0, 0, 0]);
     // SAFETY: as above.
     assert_eq!(*unsafe { Arc::<u32>::new_zeroed().assume_init() }, 0);
+    let mut two = Arc::<[u8]>::new_uninit_slice(2);
+    Arc::get_mut(&mut two).unwrap().iter_mut().for_each(|place| _ = place.write(7));
+    // SAFETY: both have been written.
+    assert_eq!(*unsafe { two.assume_init() }, [7, 7]);
     assert_eq!(*Arc::pin(3), 3);
 }
 

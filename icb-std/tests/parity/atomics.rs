@@ -116,6 +116,12 @@ pub(crate) fn updates() {
     assert_eq!(a.into_inner(), 9);
 }
 
+#[allow(deprecated, reason = "it is mirrored too")]
+pub(crate) fn hints() {
+    spin_loop_hint();
+    compiler_fence(SeqCst);
+}
+
 pub(crate) fn layout() {
     assert_eq!((size_of::<AtomicU8>(), align_of::<AtomicU64>()), (1, 8));
     assert_eq!(size_of::<Option<AtomicPtr<u8>>>(), size_of::<Option<std::sync::atomic::AtomicPtr<u8>>>());

@@ -169,6 +169,9 @@ pub(crate) fn condvar_timeout() {
     drop(guard);
     let wait = condvar.wait_timeout_while(mutex.lock().unwrap(), Duration::from_millis(5), |_| false);
     assert!(!wait.unwrap().1.timed_out());
+    #[allow(deprecated, reason = "it is mirrored too")]
+    let wait = condvar.wait_timeout_ms(mutex.lock().unwrap(), 5);
+    assert_eq!(*wait.unwrap().0, 0);
 }
 
 pub(crate) fn barrier() {

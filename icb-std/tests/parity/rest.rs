@@ -30,6 +30,12 @@ pub(crate) fn time() {
     assert!(start.elapsed() >= Duration::from_millis(3) && Instant::now() > start);
     assert_eq!(start.checked_duration_since(start + Duration::from_secs(1)), None);
     assert_eq!((start + Duration::from_secs(2)).duration_since(start), Duration::from_secs(2));
+    let second = Duration::from_secs(1);
+    assert_eq!(start.saturating_duration_since(start + second), Duration::ZERO);
+    assert_eq!(start.checked_add(second).unwrap().checked_sub(second), Some(start));
+    assert_eq!(start.checked_add(Duration::MAX), None);
+    assert_eq!(UNIX_EPOCH.checked_add(second).unwrap().checked_sub(second), Some(UNIX_EPOCH));
+    assert_eq!(UNIX_EPOCH.checked_add(Duration::MAX), None);
     let mut later = start;
     later += Duration::from_secs(1);
     later -= Duration::from_millis(500);
@@ -68,6 +74,39 @@ pub(crate) fn names() {
     let _: s::thread::Result<u8> = Ok(1);
     let _: s::prelude::v1::Option<u8> = None;
     let _: s::prelude::rust_2024::Option<u8> = None;
+    mod edition_2015 {
+        use super::s::prelude::rust_2015::{Some, ToString};
+        pub(super) fn text() -> Option<std::string::String> {
+            Some(1.to_string())
+        }
+    }
+    mod edition_2018 {
+        use super::s::prelude::rust_2018::{Box, Drop};
+        pub(super) struct Two(pub(super) Box<u8>);
+        impl Drop for Two {
+            fn drop(&mut self) {
+                *self.0 += 1;
+            }
+        }
+    }
+    mod edition_2021 {
+        use super::s::prelude::rust_2021::{FromIterator, TryFrom, TryInto};
+        pub(super) fn number() -> Result<u8, std::num::TryFromIntError> {
+            let all: Vec<u32> = FromIterator::from_iter([3]);
+            u8::try_from(all[0]).and(all[0].try_into())
+        }
+    }
+    mod edition_2024 {
+        use super::s::prelude::rust_2024::{Future, IntoFuture};
+        pub(super) fn into<F: Future>(future: F) -> F {
+            future.into_future()
+        }
+    }
+    assert_eq!(edition_2015::text().as_deref(), Some("1"));
+    drop(edition_2018::Two(s::boxed::Box::new(2)));
+    assert_eq!(edition_2021::number(), Ok(3));
+    drop(edition_2024::into(async {}));
+    s::assert_eq!(s::format!("{}", s::stringify!(a)), s::concat!("", "a"));
     let shared: s::boxed::Box<Arc<u8>> = s::boxed::Box::new(Arc::new(1));
     s::assert_eq!(**shared, 1);
     let _: s::alloc::Layout = s::alloc::Layout::new::<u8>();

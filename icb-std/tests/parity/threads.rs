@@ -52,6 +52,10 @@ pub(crate) fn builder() {
     assert_eq!(child.join().unwrap().as_deref(), Some("worker"));
     let child = thread::spawn(|| thread::current().name().is_none());
     assert!(child.join().unwrap());
+    let number = 5;
+    // SAFETY: the thread is joined while `number` lives.
+    let child = unsafe { Builder::new().spawn_unchecked(|| &number as *const i32 as usize) }.unwrap();
+    assert_eq!(child.join().unwrap(), &raw const number as usize);
     let bad = catch_unwind(|| Builder::new().name("a\0b".to_owned()).spawn(|| ()));
     assert!(bad.is_err());
 }
