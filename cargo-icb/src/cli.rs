@@ -27,6 +27,9 @@ pub(crate) enum Command {
     /// Run a stored failure again, and explain it
     #[command(after_help = HELP)]
     Replay(ReplayArgs),
+    /// Compare strategies on one test: distinct states against executions and bounds, as a table, CSV and a plot
+    #[command(after_help = HELP)]
+    Coverage(CoverageArgs),
     /// List tests and stored failures
     #[command(after_help = HELP)]
     List(ListArgs),
@@ -180,6 +183,31 @@ pub(crate) struct ReplayArgs {
     /// Instead of replaying, say how to replay under gdb or lldb, with a stop at each preemption
     #[arg(long)]
     pub(crate) debugger: bool,
+}
+
+/// Arguments of `cargo icb coverage`.
+#[derive(Debug, Args)]
+pub(crate) struct CoverageArgs {
+    /// The test; a part of its name will do if no other test has it
+    #[arg(id = "TEST_NAME", value_name = "TEST")]
+    pub(crate) test: String,
+    /// The strategies, as for `cargo icb test`; `icb+por` is icb with its reduction, the others run every execution
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "icb,icb+por,dfs,db:20,random")]
+    pub(crate) strategies: Vec<String>,
+    /// Search all executions with at most so many preemptions: a number, or `unlimited`
+    #[arg(long, value_name = "N", default_value = "unlimited")]
+    pub(crate) max_bound: Bound,
+    /// Where the CSV files and the plot go [default: `coverage` beside the stored failures]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) search: Search,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    #[command(flatten)]
+    pub(crate) targets: TargetArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
 }
 
 /// Arguments of `cargo icb list`.

@@ -1,8 +1,8 @@
 //! The loop: strategy × program × limits → report. It knows neither coroutines nor the environment and prints
 //! nothing; whoever wants to know meanwhile passes a callback.
 
-use crate::observe::Signature;
-use crate::program::{Chooser, End, Program, SchedulingPoint, Strategy};
+use crate::observe::{Shape, Signature};
+use crate::program::{Chooser, End, Outcome, Program, SchedulingPoint, Strategy};
 use crate::trace::{BoundReport, Failure, FailureKind, Growth, Report, Stopped, ThreadId};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -29,6 +29,8 @@ pub struct Options {
     pub count_states: bool,
     /// Whether the first execution is run twice to see that the test is deterministic.
     pub check_determinism: bool,
+    /// Executions of each bound whose blocking steps and preemptions are counted; slower than not to.
+    pub measured_executions: u64,
 }
 
 impl Default for Options {
@@ -38,6 +40,7 @@ impl Default for Options {
             stop_at_failure: true,
             count_states: true,
             check_determinism: true,
+            measured_executions: 0,
         }
     }
 }
@@ -227,7 +230,11 @@ impl<'a> Explorer<'a> {
             }
             self.executions += 1;
             program.label(report.bound, self.executions);
-            let outcome = program.run(strategy.chooser(), None);
+            let outcome = if report.executions < self.options.measured_executions {
+                run_measured(strategy, program, &mut report)
+            } else {
+                program.run(strategy.chooser(), None)
+            };
             strategy.end(&outcome);
             report.steps += outcome.step_count;
             report.max_steps = report.max_steps.max(outcome.step_count);
@@ -298,6 +305,15 @@ impl<'a> Explorer<'a> {
             listener(event);
         }
     }
+}
+
+/// Runs one execution and counts what Theorem 1 speaks of.
+fn run_measured(strategy: &mut dyn Strategy, program: &mut dyn Program, report: &mut BoundReport) -> Outcome {
+    let mut shape = Shape::default();
+    let outcome = program.run(strategy.chooser(), Some(&mut shape));
+    report.max_blocking = report.max_blocking.max(shape.blocking + u64::from(outcome.thread_count));
+    report.max_preemptions = report.max_preemptions.max(shape.preemptions);
+    outcome
 }
 
 /// Chooses the default everywhere.

@@ -217,3 +217,19 @@ impl Observer for Signature {
         self.pointers.push(sized);
     }
 }
+
+/// Counts what Theorem 1 speaks of: steps that may block, and preemptions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Shape {
+    /// Steps that may block, without the ends of threads.
+    pub blocking: u64,
+    /// Preemptions.
+    pub preemptions: u32,
+}
+
+impl Observer for Shape {
+    fn step(&mut self, event: &StepEvent<'_>) {
+        self.blocking += u64::from(event.operation.action.is_blocking());
+        self.preemptions += u32::from(event.preemption);
+    }
+}

@@ -1,5 +1,6 @@
 //! The subcommands: each turns arguments into an exit code.
 
+mod coverage;
 mod debug;
 mod diff;
 mod list;
@@ -16,6 +17,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Error> {
     match command {
         Command::Test(arguments) => test::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Coverage(arguments) => coverage::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

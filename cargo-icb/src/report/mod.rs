@@ -1,6 +1,7 @@
 //! Showing: the only place that knows about terminals and colours.
 
 pub(crate) mod console;
+pub(crate) mod coverage;
 pub(crate) mod diff;
 pub(crate) mod failure;
 pub(crate) mod json;

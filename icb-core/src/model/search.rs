@@ -169,6 +169,12 @@ impl<'m, M: Model> StateSearch<'m, M> {
     fn run_bound(&mut self, bound: &mut BoundReport) {
         while self.report.stopped.is_none() {
             let Some(item) = self.queue.pop_front() else { return };
+            let name = self.name_in(&item);
+            if !self.table.enter(item.number, name) {
+                // It has been reached at no cost meanwhile.
+                self.release(&item);
+                continue;
+            }
             bound.executions += 1;
             self.stack.push(item);
             while self.report.stopped.is_none() {
@@ -178,20 +184,11 @@ impl<'m, M: Model> StateSearch<'m, M> {
         }
     }
 
-    /// Takes the step of a work item, unless that has been done.
+    /// Takes the step of a work item, which has been entered.
     fn take(&mut self, item: Item<M::State>, bound: &mut BoundReport) {
+        self.release(&item);
         let thread = usize::from(item.origin.thread);
-        let state = match item.state {
-            Some(state) => {
-                self.waiting_bytes -= size_of::<M::State>() + self.model.heap_bytes(&state);
-                state
-            }
-            None => self.table.state(item.number).clone(),
-        };
-        let name = self.name(&state, thread);
-        if !self.table.enter(item.number, name) {
-            return;
-        }
+        let state = item.state.unwrap_or_else(|| self.table.state(item.number).clone());
         let from = self.origins.len() as u32;
         self.origins.push(item.origin);
         let yields = self.model.is_yield(&state, thread);
@@ -249,10 +246,14 @@ impl<'m, M: Model> StateSearch<'m, M> {
         let stays = previous.filter(|&thread| enabled & (1 << thread) != 0);
         for thread in members(enabled) {
             let free = stays.is_none_or(|stays| stays == thread);
+            let name = self.name(state, thread);
+            let (number, _) = self.number(state);
+            let new = if free { self.table.enter(number, name) } else { self.table.wait(number, name) };
+            if !new {
+                continue;
+            }
             let item = self.item(state, thread, origin);
-            if self.table.contains(item.number, self.name(state, thread)) {
-                self.forget(item);
-            } else if free {
+            if free {
                 self.stack.push(item);
             } else {
                 self.next_queue.push_back(item);
@@ -260,10 +261,17 @@ impl<'m, M: Model> StateSearch<'m, M> {
         }
     }
 
-    fn forget(&mut self, item: Item<M::State>) {
-        if let Some(state) = item.state {
-            self.waiting_bytes -= size_of::<M::State>() + self.model.heap_bytes(&state);
+    /// The item no longer waits.
+    fn release(&mut self, item: &Item<M::State>) {
+        if let Some(state) = &item.state {
+            self.waiting_bytes -= self.model.heap_bytes(state);
         }
+    }
+
+    /// The name that the item's thread has in the representative of its state.
+    fn name_in(&self, item: &Item<M::State>) -> usize {
+        let state = item.state.as_ref().unwrap_or_else(|| self.table.state(item.number));
+        self.name(state, usize::from(item.origin.thread))
     }
 
     /// The number of the state's representative.
@@ -282,7 +290,7 @@ impl<'m, M: Model> StateSearch<'m, M> {
         let (number, _) = self.number(state);
         let kept = self.storage == Storage::States && self.table.state(number) == state;
         if !kept {
-            self.waiting_bytes += size_of::<M::State>() + self.model.heap_bytes(state);
+            self.waiting_bytes += self.model.heap_bytes(state);
         }
         let origin = Origin { thread: thread as u16, ..origin };
         Item { number, state: (!kept).then(|| state.clone()), origin }

@@ -16,8 +16,10 @@ pub(super) struct Table<S> {
     states: Vec<S>,
     /// The next state with the same fingerprint; as long as `states`.
     next: Vec<u32>,
-    /// Threads that have been run from each state.
+    /// Threads that have been run from each state, or are about to be.
     run: Vec<u64>,
+    /// Threads that wait to be run from each state, at this bound or the next.
+    waiting: Vec<u64>,
     keeps_states: bool,
     /// Bytes of the kept states on the heap.
     heap_bytes: usize,
@@ -30,6 +32,7 @@ impl<S: Eq + Hash> Table<S> {
             states: Vec::new(),
             next: Vec::new(),
             run: Vec::new(),
+            waiting: Vec::new(),
             keeps_states,
             heap_bytes: 0,
         }
@@ -71,6 +74,7 @@ impl<S: Eq + Hash> Table<S> {
     fn grow(&mut self) -> u32 {
         assert!(self.run.len() < LAST as usize, "a search keeps at most {LAST} states");
         self.run.push(0);
+        self.waiting.push(0);
         (self.run.len() - 1) as u32
     }
 
@@ -82,9 +86,12 @@ impl<S: Eq + Hash> Table<S> {
         new
     }
 
-    /// Whether the work item has been entered.
-    pub(super) fn contains(&self, state: u32, thread: usize) -> bool {
-        self.run[state as usize] & (1 << thread) != 0
+    /// Notes that the work item (state, thread) waits for a later bound. `false`: it waits already, or has been entered.
+    pub(super) fn wait(&mut self, state: u32, thread: usize) -> bool {
+        let waiting = &mut self.waiting[state as usize];
+        let new = (*waiting | self.run[state as usize]) & (1 << thread) == 0;
+        *waiting |= 1 << thread;
+        new
     }
 
     /// A state that is kept.
@@ -102,7 +109,7 @@ impl<S: Eq + Hash> Table<S> {
         let states = self.states.capacity() * size_of::<S>() + self.heap_bytes;
         let slots = (self.first.capacity() * 8 / 7).next_power_of_two();
         let index = if self.first.is_empty() { 0 } else { slots * (size_of::<(u64, u32)>() + 1) };
-        (states, index + self.next.capacity() * 4 + self.run.capacity() * 8)
+        (states, index + self.next.capacity() * 4 + (self.run.capacity() + self.waiting.capacity()) * 8)
     }
 }
 
@@ -133,6 +140,7 @@ mod tests {
         let mut table = Table::new(false);
         assert_eq!(table.number(Colliding(0), |_| 0), (0, true));
         assert_eq!(table.number(Colliding(1), |_| 0), (0, false), "the state is missed");
-        assert!(table.enter(0, 5) && !table.enter(0, 5) && table.contains(0, 5) && !table.contains(0, 4));
+        assert!(table.wait(0, 5) && !table.wait(0, 5) && table.enter(0, 5) && !table.enter(0, 5));
+        assert!(!table.wait(0, 5) && table.wait(0, 4));
     }
 }

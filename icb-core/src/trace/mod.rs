@@ -2,12 +2,14 @@
 //! the messages that carry them. Nothing here runs a program, knows a coroutine or reads the environment;
 //! `cargo-icb` depends on this module only.
 
+pub mod coverage;
 mod explanation;
 mod failure;
 mod id;
 mod json;
 mod message;
 mod operation;
+pub mod plot;
 mod schedule;
 mod step;
 mod strategy;

@@ -202,6 +202,28 @@ pub enum Action {
     Nop,
 }
 
+impl Action {
+    /// Whether a thread can be blocked at it: the paper's potentially blocking steps.
+    #[must_use]
+    pub const fn is_blocking(self) -> bool {
+        matches!(
+            self,
+            Action::Join
+                | Action::Park { .. }
+                | Action::Lock
+                | Action::ReadLock
+                | Action::WriteLock
+                | Action::Reacquire { .. }
+                | Action::BarrierLeave
+                | Action::OnceEnter
+                | Action::OnceWait
+                | Action::Send
+                | Action::SendFinish
+                | Action::Receive { .. }
+        )
+    }
+}
+
 /// One operation: an action and the object it is done to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Operation {

@@ -41,6 +41,12 @@ pub struct BoundReport {
     pub max_steps: u64,
     /// The largest number of threads.
     pub max_threads: u32,
+    /// The largest number of steps that may block, the end of each thread among them, where it was asked for.
+    #[serde(default)]
+    pub max_blocking: u64,
+    /// The largest number of preemptions, where it was asked for.
+    #[serde(default)]
+    pub max_preemptions: u32,
     /// Work items known to be left for the next bound when this one was over; 0 where the search does not know.
     #[serde(default)]
     pub next_items: u64,

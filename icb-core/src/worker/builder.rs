@@ -102,6 +102,13 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Counts blocking steps and preemptions in so many executions of each bound, for Theorem 1's bound.
+    #[must_use]
+    pub fn measured_executions(mut self, count: u64) -> Self {
+        self.settings.measured_executions = count;
+        self
+    }
+
     /// With [`StrategyKind::StackDiscipline`]: how many spawned threads may wait to begin (any number unless set).
     #[must_use]
     pub fn max_pending(mut self, count: usize) -> Self {

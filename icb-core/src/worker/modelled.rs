@@ -13,6 +13,7 @@ pub(super) fn explore<M: Model>(settings: &Settings, model: &M) -> Report {
         limits: limits(settings),
         stop_at_failure: !settings.keep_going,
         count_states: true,
+        measured_executions: settings.measured_executions,
         check_determinism: !settings.keep_going,
     };
     let program = || ModelProgram::new(model).max_steps(settings.max_steps);

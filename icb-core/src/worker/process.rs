@@ -98,6 +98,7 @@ impl Worker {
             limits: limits(settings),
             stop_at_failure: !settings.keep_going,
             count_states: true,
+            measured_executions: settings.measured_executions,
             check_determinism: settings.min_bound == 0 && !settings.keep_going,
         };
         let mut listener = |event: Event<'_>| self.tell(event);

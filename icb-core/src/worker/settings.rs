@@ -34,6 +34,8 @@ pub(super) struct Settings {
     pub(super) keep_going: bool,
     pub(super) check_leaks: bool,
     pub(super) run_out: bool,
+    /// Executions of each bound whose blocking steps are counted.
+    pub(super) measured_executions: u64,
     pub(super) watchdog: Duration,
     /// How long a replay may look for the orders that its failure takes.
     pub(super) explain: Duration,
@@ -66,6 +68,7 @@ impl Default for Settings {
             keep_going: false,
             check_leaks: false,
             run_out: false,
+            measured_executions: 0,
             watchdog: Duration::from_secs(10),
             explain: Duration::from_secs(2),
             simplify: Duration::ZERO,
@@ -129,6 +132,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_MAX_PENDING") {
             self.max_pending = Some(number("ICB_MAX_PENDING", &text)?);
+        }
+        if let Some(text) = lookup("ICB_MEASURED_EXECUTIONS") {
+            self.measured_executions = number("ICB_MEASURED_EXECUTIONS", &text)?;
         }
         if let Some(text) = lookup("ICB_KEEP_GOING") {
             self.keep_going = one_of("ICB_KEEP_GOING", &text, &[("1", true), ("0", false)])?;

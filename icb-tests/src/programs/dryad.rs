@@ -2,11 +2,11 @@
 //! and Qadeer, PLDI 2007, §4.1 and Figure 3), whose source is not published. The paper lists five bugs, one that shows
 //! without a preemption and four that take 1, among them the use after free of its Figure 3, and so do these.
 //!
-//! Vertices write items into a bounded channel; the channel's reader has two workers of its own, which hand items to the
-//! application. To close a reader is to send each worker a stop message and to wait until all are answered. Five threads:
+//! Vertices write items into a bounded channel; the channel's reader has two workers of its own, one for data and one for
+//! control, which hand items to the application. To close a reader is to send each worker a stop message and to wait until all are answered. Five threads:
 //! the test, which is the application too, two writers, two workers.
 
-use icb_std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Condvar, Mutex};
 use icb_std::thread;
 use std::collections::VecDeque;
@@ -16,14 +16,14 @@ use std::collections::VecDeque;
 pub enum Version {
     /// As described.
     Correct,
-    /// The application waits for its items without looking whether they are there already. Takes no preemption.
+    /// The application waits for an item without looking whether all are there already. Takes no preemption.
     WaitsUnasked,
     /// Figure 3: `close` waits for the answers to the stop messages, not for the workers; the reader is freed while a worker
     /// is about to enter its critical section. Takes 1 preemption, right there, and several switches that are free.
     FreesEarly,
     /// The writer looks whether there is room, and then writes. Takes 1 preemption in between.
     Overfills,
-    /// Bytes are counted by a load and a store. Takes 1 preemption in between.
+    /// Bytes are counted by a load and a store, by both workers. Takes 1 preemption in between.
     LosesBytes,
     /// Closing takes the base lock and then the queue's, alerting the application the other way round. Takes 1 preemption.
     LocksBothWays,
@@ -32,24 +32,39 @@ pub enum Version {
 /// What a worker is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Message {
-    Item(usize),
+    Item,
     Stop,
 }
 
 const CAPACITY: usize = 1;
 const WORKERS: usize = 2;
+const ITEMS: usize = 2;
+
+#[derive(Default)]
+struct Queue {
+    messages: VecDeque<Message>,
+    /// The most items that have been in it.
+    longest: usize,
+}
+
+/// What one worker reads from.
+#[derive(Default)]
+struct Lane {
+    queue: Mutex<Queue>,
+    not_empty: Condvar,
+    not_full: Condvar,
+}
 
 /// The reader of a channel.
 struct Reader {
     version: Version,
-    queue: Mutex<VecDeque<Message>>,
-    not_empty: Condvar,
-    not_full: Condvar,
+    lanes: [Lane; WORKERS],
     /// Stop messages that are not answered.
     unanswered: Mutex<usize>,
     answered: Condvar,
     /// Figure 3's `m_baseCS`.
     base: Mutex<usize>,
+    /// A byte for each message.
     bytes: AtomicUsize,
 }
 
@@ -60,13 +75,44 @@ struct Application {
     delivery: Condvar,
 }
 
+impl Lane {
+    fn write_item(&self, version: Version) {
+        let mut queue = self.queue.lock().unwrap();
+        while queue.messages.len() >= CAPACITY {
+            queue = self.not_full.wait(queue).unwrap();
+        }
+        if version == Version::Overfills {
+            drop(queue);
+            queue = self.queue.lock().unwrap();
+        }
+        queue.messages.push_back(Message::Item);
+        queue.longest = queue.longest.max(queue.messages.len());
+        drop(queue);
+        self.not_empty.notify_one();
+    }
+
+    fn write_stop(&self) {
+        self.queue.lock().unwrap().messages.push_back(Message::Stop);
+        self.not_empty.notify_one();
+    }
+
+    fn read(&self) -> Message {
+        let mut queue = self.queue.lock().unwrap();
+        loop {
+            if let Some(message) = queue.messages.pop_front() {
+                self.not_full.notify_one();
+                return message;
+            }
+            queue = self.not_empty.wait(queue).unwrap();
+        }
+    }
+}
+
 impl Reader {
     fn new(version: Version) -> Self {
         Reader {
             version,
-            queue: Mutex::new(VecDeque::new()),
-            not_empty: Condvar::new(),
-            not_full: Condvar::new(),
+            lanes: Default::default(),
             unanswered: Mutex::new(WORKERS),
             answered: Condvar::new(),
             base: Mutex::new(0),
@@ -74,37 +120,11 @@ impl Reader {
         }
     }
 
-    fn write(&self, message: Message) {
-        let mut queue = self.queue.lock().unwrap();
-        while queue.len() >= CAPACITY && message != Message::Stop {
-            queue = self.not_full.wait(queue).unwrap();
-        }
-        if self.version == Version::Overfills && message != Message::Stop {
-            drop(queue);
-            queue = self.queue.lock().unwrap();
-            assert!(queue.len() < CAPACITY, "more items than there is room for");
-        }
-        queue.push_back(message);
-        drop(queue);
-        self.not_empty.notify_one();
-    }
-
-    fn read(&self) -> Message {
-        let mut queue = self.queue.lock().unwrap();
-        loop {
-            if let Some(message) = queue.pop_front() {
-                self.not_full.notify_one();
-                return message;
-            }
-            queue = self.not_empty.wait(queue).unwrap();
-        }
-    }
-
-    fn count_bytes(&self, bytes: usize) {
+    fn count_byte(&self) {
         if self.version == Version::LosesBytes {
-            self.bytes.store(self.bytes.load(SeqCst) + bytes, SeqCst);
+            self.bytes.store(self.bytes.load(SeqCst) + 1, SeqCst);
         } else {
-            self.bytes.fetch_add(bytes, SeqCst);
+            self.bytes.fetch_add(1, SeqCst);
         }
     }
 
@@ -121,40 +141,37 @@ impl Reader {
     }
 
     /// A worker of the reader.
-    fn work(&self, application: &Application) {
+    fn work(&self, lane: usize, application: &Application) {
         loop {
-            match self.read() {
-                Message::Item(bytes) => {
-                    self.count_bytes(bytes);
+            let message = self.lanes[lane].read();
+            self.count_byte();
+            match message {
+                Message::Item => application.deliver(),
+                Message::Stop if self.version == Version::FreesEarly => {
+                    self.answer_stop();
+                    return self.alert_application();
+                }
+                Message::Stop => {
                     if self.version == Version::LocksBothWays {
-                        let queue = self.queue.lock().unwrap();
+                        let queue = self.lanes[lane].queue.lock().unwrap();
                         let alerts = self.base.lock().unwrap();
                         drop((alerts, queue));
                     }
-                    application.deliver();
-                }
-                Message::Stop if self.version == Version::FreesEarly => {
-                    self.answer_stop();
                     self.alert_application();
-                    return;
-                }
-                Message::Stop => {
-                    self.alert_application();
-                    self.answer_stop();
-                    return;
+                    return self.answer_stop();
                 }
             }
         }
     }
 
     fn close(&self) {
-        for _ in 0..WORKERS {
-            self.write(Message::Stop);
-        }
-        if self.version == Version::LocksBothWays {
-            let alerts = self.base.lock().unwrap();
-            let queue = self.queue.lock().unwrap();
-            drop((queue, alerts));
+        for lane in &self.lanes {
+            lane.write_stop();
+            if self.version == Version::LocksBothWays {
+                let alerts = self.base.lock().unwrap();
+                let queue = lane.queue.lock().unwrap();
+                drop((queue, alerts));
+            }
         }
         let mut unanswered = self.unanswered.lock().unwrap();
         while *unanswered > 0 {
@@ -169,47 +186,47 @@ impl Application {
         self.delivery.notify_one();
     }
 
-    /// Waits until the first item has arrived.
-    fn run(&self) {
+    /// Waits until all items have arrived.
+    fn wait(&self) {
         let mut delivered = self.delivered.lock().unwrap();
         if self.version == Version::WaitsUnasked {
             drop(self.delivery.wait(delivered).unwrap());
             return;
         }
-        while *delivered == 0 {
+        while *delivered < ITEMS {
             delivered = self.delivery.wait(delivered).unwrap();
         }
     }
 }
 
-/// Two writers send an item of one byte each to a reader with two workers; then the reader is closed and freed.
+/// Two writers send an item each to a reader with two workers; then the reader is closed and freed.
 pub fn run(version: Version) {
     // As in the original, everybody has a pointer to the reader, and the test frees it.
-    let reader = Arc::new(AtomicPtr::new(Box::into_raw(Box::new(Reader::new(version)))));
-    let application = Arc::new(Application { version, delivered: Mutex::new(0), delivery: Condvar::new() });
+    let pointer = Box::into_raw(Box::new(Reader::new(version)));
     // SAFETY: it is freed below, after everybody else is done with it. Where that is wrong the tester says so: what is freed
     // stays in quarantine until the execution ends.
-    let access = |pointer: &Arc<AtomicPtr<Reader>>| unsafe { &*pointer.load(SeqCst) };
-    let worker = || {
-        let (reader, application) = (access(&reader), application.clone());
-        thread::spawn(move || reader.work(&application))
+    let reader: &'static Reader = unsafe { &*pointer };
+    let application = Arc::new(Application { version, delivered: Mutex::new(0), delivery: Condvar::new() });
+    let worker = |lane| {
+        let application = application.clone();
+        thread::spawn(move || reader.work(lane, &application))
     };
-    let mut workers = vec![worker(), worker()];
-    let writer = || {
-        let reader = access(&reader);
-        thread::spawn(move || reader.write(Message::Item(1)))
-    };
+    let mut workers = vec![worker(0), worker(1)];
+    let writer = || thread::spawn(move || reader.lanes[0].write_item(version));
     let writers = [writer(), writer()];
-    application.run();
     writers.into_iter().for_each(|writer| writer.join().unwrap());
-    let to = access(&reader);
-    to.close();
+    application.wait();
+    reader.close();
     if version != Version::FreesEarly {
         workers.drain(..).for_each(|worker| worker.join().unwrap());
-        assert_eq!(to.bytes.load(SeqCst), 2, "bytes are lost");
+        assert_eq!(reader.bytes.load(SeqCst), ITEMS + WORKERS, "bytes are lost");
+        assert!(
+            reader.lanes[0].queue.lock().unwrap().longest <= CAPACITY,
+            "more items than there is room for"
+        );
     }
     // SAFETY: the pointer came from `Box::into_raw`, and this is the only place that frees it. `FreesEarly` wrongly assumes
     // that no worker uses it any more.
-    drop(unsafe { Box::from_raw(reader.load(SeqCst)) });
+    drop(unsafe { Box::from_raw(pointer) });
     workers.into_iter().for_each(|worker| worker.join().unwrap());
 }

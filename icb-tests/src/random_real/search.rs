@@ -103,7 +103,13 @@ pub fn search(program: &Program, manner: Manner, strategy: &mut dyn Strategy, ma
     let coroutines = CoroutineProgram::new(Arc::new(body), settings, Tape::new(4 * MAX_STEPS as usize));
     let mut watched = Watched { coroutines, kept, levels: Vec::new(), bound: 0 };
     let limits = Limits { max_executions: Some(max_executions), max_duration: None };
-    let options = Options { limits, stop_at_failure: false, count_states: false, check_determinism: false };
+    let options = Options {
+        limits,
+        stop_at_failure: false,
+        count_states: false,
+        check_determinism: false,
+        ..Options::default()
+    };
     let report = Explorer::new(options).run(strategy, &mut watched);
     if let Some(failure) = report.failure.as_ref().filter(|f| f.kind == FailureKind::Divergence) {
         panic!("{failure}");

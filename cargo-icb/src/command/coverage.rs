@@ -1,0 +1,138 @@
+//! `cargo icb coverage`: one test under several strategies; how many distinct states each has reached after so many
+//! executions, as a table, as CSV and as a plot.
+
+use crate::cargo::build;
+use crate::cargo::metadata::Workspace;
+use crate::cargo::tests::{Test, select};
+use crate::cli::CoverageArgs;
+use crate::exit_code::{Error, Exit};
+use crate::report::console::Console;
+use crate::report::coverage::{self, Measured};
+use crate::settings::{Reduction, Search};
+use crate::store::test_path;
+use crate::worker::process::{self, Launch};
+use icb_core::trace::coverage::{Curve, to_csv};
+use icb_core::trace::plot::Plot;
+use icb_core::trace::{Report, StrategyKind};
+use std::path::Path;
+
+/// Executions of each strategy, unless set.
+const EXECUTIONS: u64 = 1_000;
+/// Executions of each bound whose blocking steps are counted, for Theorem 1.
+const MEASURED: u64 = 100;
+/// Ends the name of a strategy that leaves out equivalent executions.
+const REDUCED: &str = "+por";
+
+/// Runs the command.
+pub(crate) fn run(arguments: &CoverageArgs) -> Result<Exit, Error> {
+    let strategies: Vec<(&str, Search)> = arguments
+        .strategies
+        .iter()
+        .map(|name| Ok((name.as_str(), search(name, arguments)?)))
+        .collect::<Result<_, _>>()?;
+    let workspace = Workspace::load(&arguments.build)?;
+    let _lock = workspace.lock()?;
+    let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
+    let tests = select(&build, std::slice::from_ref(&arguments.test), &arguments.filter)?;
+    let [test] = tests.as_slice() else {
+        let names: Vec<String> = tests.iter().map(|test| test.id.to_string()).collect();
+        let message = format!(
+            "coverage is of one test, and these match: {}; give a whole name with --exact",
+            names.join(", ")
+        );
+        return Err(Error::Usage(message));
+    };
+    let mut console = Console::new(Vec::new());
+    console.line(&format!("    Coverage of {}", test.id));
+    let directory = workspace.directory.join("work").join(test_path(&test.id)).join("coverage");
+    let mut measured = Vec::new();
+    for (name, search) in strategies {
+        let report = report(test, &search, arguments, &directory)?;
+        console.line(&coverage::strategy_line(name, &report));
+        measured.push(Measured { name: name.to_owned(), report });
+    }
+    console.line("");
+    coverage::tables(&measured).iter().for_each(|line| console.line(line));
+    let into = arguments.output.clone().unwrap_or_else(|| workspace.directory.join("coverage"));
+    for path in write(&into, test, &measured)? {
+        console.line(&format!("     Written {path}"));
+    }
+    Ok(Exit::Passed)
+}
+
+/// The search that a name on the command line stands for.
+fn search(name: &str, arguments: &CoverageArgs) -> Result<Search, Error> {
+    let (plain, reduction) = match name.strip_suffix(REDUCED) {
+        Some(plain) => (plain, Reduction::PartialOrder),
+        None => (name, Reduction::None),
+    };
+    let strategy: StrategyKind = plain.parse().map_err(Error::Usage)?;
+    if reduction == Reduction::PartialOrder && !strategy.is_by_preemptions() {
+        return Err(Error::Usage(format!("{name}: only icb has a reduction; write icb{REDUCED}")));
+    }
+    let max_executions = arguments.search.max_executions.or(Some(EXECUTIONS));
+    Ok(Search {
+        strategy: Some(strategy),
+        reduction: Some(reduction),
+        max_executions,
+        ..arguments.search.clone()
+    })
+}
+
+/// Runs the test under one strategy, all bounds in one process.
+fn report(
+    test: &Test<'_>,
+    search: &Search,
+    arguments: &CoverageArgs,
+    directory: &Path,
+) -> Result<Report, Error> {
+    let mut environment = search.environment();
+    environment.push(("ICB_MAX_BOUND", arguments.max_bound.to_string()));
+    environment.push(("ICB_KEEP_GOING", "1".to_owned()));
+    environment.push(("ICB_MEASURED_EXECUTIONS", MEASURED.to_string()));
+    // A loop around a wait that may wake for no reason has no end for a search without a bound.
+    environment.push(("ICB_SPURIOUS", "0".to_owned()));
+    // What an earlier search has left must not be taken for this one's. It may well not be there.
+    let _ = std::fs::remove_dir_all(directory);
+    let launch =
+        Launch { test, directory: directory.to_owned(), environment, watchdog: arguments.search.watchdog };
+    let mut outcome = process::run(&launch, &mut |_| {})
+        .map_err(|error| Error::internal(format!("cannot run {}", test.id), error))?;
+    if let Some(message) = outcome.refused {
+        return Err(Error::Usage(message));
+    }
+    let model = outcome.models.remove(&0).ok_or_else(|| {
+        Error::Usage(format!("{} calls no model, so it has one execution and nothing to cover", test.id))
+    })?;
+    model.finished.ok_or_else(|| {
+        let output = outcome.output.trim_end();
+        Error::Internal(format!("the process of {} ended before its search did: {output}", test.id))
+    })
+}
+
+/// Writes the table and the plot; their paths.
+fn write(into: &Path, test: &Test<'_>, measured: &[Measured]) -> Result<Vec<String>, Error> {
+    let curves: Vec<Curve> = measured.iter().map(|m| Curve::growth(&m.name, &m.report.growth)).collect();
+    let plot = Plot {
+        title: format!("Coverage of {}", test.id.name),
+        x: "executions".to_owned(),
+        y: "distinct terminal states".to_owned(),
+        log_y: true,
+        log_x: false,
+    };
+    let bounds = coverage::bounds_csv(measured);
+    let stem = into.join(test_path(&test.id));
+    let mut paths = Vec::new();
+    for (extension, text) in [
+        ("growth.csv", to_csv("executions", "states", &curves)),
+        ("bounds.csv", bounds),
+        ("svg", plot.to_svg(&curves)),
+    ] {
+        let path = stem.with_extension(extension);
+        let written =
+            path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| Error::internal(format!("cannot write {}", path.display()), error))?;
+        paths.push(path.display().to_string());
+    }
+    Ok(paths)
+}
