@@ -1,4 +1,4 @@
-//! The tutorials in `docs/tutorials`, run as they stand: files are written, commands run, and what they are said to print is
+//! The tutorials in `icb-std/tutorials`, run as they stand: files are written, commands run, and what they are said to print is
 //! looked for.
 //!
 //! In a tutorial a block `file=PATH` is a file of the reader's crate; with `replace` it holds, on both sides of a line `---`,
@@ -97,7 +97,7 @@ fn follow(name: &str) {
     // The versions that are there, so that nothing has to be fetched.
     std::fs::copy(root().join("Cargo.lock"), directory.join("Cargo.lock")).unwrap();
     let tutorial =
-        std::fs::read_to_string(root().join("docs/tutorials").join(name).with_extension("md")).unwrap();
+        std::fs::read_to_string(root().join("icb-std/tutorials").join(name).with_extension("md")).unwrap();
     let mut command_count = 0;
     for block in blocks(&tutorial) {
         if let Some(file) = block.word("file") {
