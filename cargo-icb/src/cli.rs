@@ -54,8 +54,8 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "FILE")]
     pub(crate) other: Option<PathBuf>,
     /// Compare executions with so many preemptions, such as 0,1
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 2, conflicts_with = "other")]
-    pub(crate) bounds: Vec<u32>,
+    #[arg(long, value_name = "A,B", value_parser = two_bounds, conflicts_with = "other")]
+    pub(crate) bounds: Option<(u32, u32)>,
     #[command(flatten)]
     pub(crate) search: Search,
     #[command(flatten)]
@@ -65,6 +65,12 @@ pub(crate) struct DiffArgs {
     /// Show the steps that are alike as well
     #[arg(long)]
     pub(crate) full: bool,
+}
+
+/// Reads `0,1`.
+fn two_bounds(text: &str) -> Result<(u32, u32), String> {
+    let pair = text.split_once(',').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
+    pair.ok_or_else(|| "two bounds are two numbers of preemptions, such as 0,1".to_owned())
 }
 
 /// Arguments of `cargo icb timeline`.

@@ -56,7 +56,7 @@ pub(super) fn explain(ready: &Ready<'_>) -> Result<Exit, Error> {
         format!("    gdb -x {} {program}", gdb.display()),
         format!("    cd {directory} && lldb --source {} {program}", lldb.display()),
         String::new(),
-        "Then `run`, `backtrace`, `continue`. The schedule:".to_owned(),
+        "Then `run`, `backtrace` (lldb: `thread backtrace`), `continue`. The schedule:".to_owned(),
         format!("    {}", ready.schedule),
     ] {
         console.line(&line);

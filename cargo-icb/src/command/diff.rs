@@ -31,9 +31,9 @@ pub(crate) fn run(arguments: &DiffArgs) -> Result<Exit, Error> {
         full: arguments.full,
         debugger: false,
     };
-    with_test(&replay, |ready| match arguments.bounds.as_slice() {
-        [first, second] => bounds(arguments, ready, *first, *second),
-        _ => nearest(arguments, ready),
+    with_test(&replay, |ready| match arguments.bounds {
+        Some((first, second)) => bounds(arguments, ready, first, second),
+        None => nearest(arguments, ready),
     })
 }
 

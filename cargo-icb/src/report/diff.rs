@@ -57,7 +57,9 @@ impl<'a> Text<'a> {
 
     fn named(&self, position: usize) -> String {
         let step = &self.steps[position];
-        let place = step.location.as_ref().map_or(String::new(), |at| format!(", {}:{}", at.file, at.line));
+        let name = |file: &str| Path::new(file).file_name().map(|name| name.to_string_lossy().into_owned());
+        let place = step.location.as_ref().and_then(|at| Some(format!(", {}:{}", name(&at.file)?, at.line)));
+        let place = place.unwrap_or_default();
         format!("`{}` (step {}{place})", self.words[position], step.index)
     }
 }
