@@ -231,6 +231,7 @@ fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &
     } else {
         failure.waiting.iter().map(waits).collect::<Vec<_>>().join("; ")
     };
+    let message = sources.shorten(&message);
     let mut message = message.lines();
     let first = message.next().unwrap_or_default();
     out.lines.push(Line::of(failure.kind.words(), Style::Error).and(format!(": {first}"), Style::Bold));

@@ -51,6 +51,12 @@ impl<'a> Sources<'a> {
         self.files.borrow_mut().entry(file.to_owned()).or_insert_with(read).clone()
     }
 
+    /// A text in which places stand, these as short as elsewhere.
+    pub(super) fn shorten(&self, text: &str) -> String {
+        let long = self.roots.iter().filter(|root| root.components().count() > 2);
+        long.fold(text.to_owned(), |text, root| text.replace(&format!("{}/", root.display()), ""))
+    }
+
     /// The file without what is the same for all: a root, or the directories of a package registry.
     fn short<'f>(&self, file: &'f str) -> &'f str {
         if let Some((_, package)) = file.split_once("/registry/src/") {
