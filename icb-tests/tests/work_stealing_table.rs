@@ -1,5 +1,5 @@
-//! The work-stealing queue of the technical report, its table beside ours. All of it:
-//! `cargo test --release -p icb-tests --test work_stealing_table -- --ignored --nocapture`.
+//! The work-stealing queue of the technical report, its table beside ours, printed by
+//! `cargo test -p icb-tests --test work_stealing_table -- --nocapture`.
 
 use icb_tests::work_stealing_table::{HEAD, MAX_BOUND, Row, SIZES, rows};
 
@@ -11,10 +11,7 @@ fn print_and_check(size: usize, max_bound: u32) {
         assert!(distinct <= reduced && reduced <= plain, "{row:?}");
         // As in the report, nothing is redundant at first.
         assert!(bound > 0 || plain == distinct, "{row:?}");
-        assert!(
-            reduced * 4 <= distinct * 5,
-            "not more than 1.25 executions for each that is distinct: {row:?}"
-        );
+        assert!(reduced * 3 <= distinct * 4, "not more than 4 executions for 3 that are distinct: {row:?}");
     }
     // As in the report, the share of executions that are distinct falls with the bound.
     let share = |row: &Row| row.distinct as f64 / row.plain as f64;
@@ -22,14 +19,7 @@ fn print_and_check(size: usize, max_bound: u32) {
 }
 
 #[test]
-fn small_sizes_and_bounds() {
-    println!("{HEAD}");
-    print_and_check(3, 3);
-}
-
-#[test]
-#[ignore = "it takes a minute"]
-fn the_whole_table() {
+fn the_table() {
     println!("{HEAD}");
     for size in SIZES {
         print_and_check(size, MAX_BOUND);
