@@ -111,6 +111,10 @@ pub(crate) struct Search {
     #[arg(long, value_name = "N", env = "ICB_MAX_PENDING")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_pending: Option<u32>,
+    /// With --strategy kiss: threads are nested calls on one stack, for valgrind and AddressSanitizer
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", env = "ICB_SEQUENTIAL", value_parser = clap::builder::BoolishValueParser::new())]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sequential: Option<bool>,
     /// Which executions are left out because others stand for them
     #[arg(long, value_name = "WHICH", env = "ICB_REDUCTION")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,6 +169,7 @@ impl Search {
         set("ICB_GRANULARITY", self.granularity.map(value_name));
         set("ICB_STRATEGY", self.strategy.map(|strategy| strategy.to_string()));
         set("ICB_MAX_PENDING", self.max_pending.map(|n| n.to_string()));
+        set("ICB_SEQUENTIAL", self.sequential.map(|on| u8::from(on).to_string()));
         set("ICB_REDUCTION", self.reduction.map(value_name));
         set("ICB_ON_RACE", self.on_race.map(value_name));
         set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
@@ -183,6 +188,7 @@ impl Search {
             granularity: other.granularity.or(self.granularity),
             strategy: other.strategy.or(self.strategy),
             max_pending: other.max_pending.or(self.max_pending),
+            sequential: other.sequential.or(self.sequential),
             reduction: other.reduction.or(self.reduction),
             on_race: other.on_race.or(self.on_race),
             check_leaks: other.check_leaks.or(self.check_leaks),

@@ -39,6 +39,8 @@ pub struct Settings {
     /// quicker, but runs the destructors of the program under test in states that it never comes to by itself: one
     /// that asserts something would panic, and end the process.
     pub run_out: bool,
+    /// Whether threads are nested calls on one stack; see `sequential`. Needs a strategy that chooses accordingly.
+    pub sequential: bool,
 }
 
 impl Default for Settings {
@@ -52,6 +54,7 @@ impl Default for Settings {
             unwind_failed: false,
             check_leaks: false,
             run_out: false,
+            sequential: false,
         }
     }
 }

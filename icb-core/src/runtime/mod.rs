@@ -16,6 +16,7 @@ mod object;
 mod objects;
 mod panics;
 mod perform;
+mod sequential;
 mod statics;
 mod telling;
 mod threads;
@@ -174,6 +175,9 @@ impl CoroutineProgram {
 
     /// Resumes whoever is chosen until the execution has ended.
     fn drive(&self) {
+        if self.running.with(|e| e.settings.sequential) {
+            return sequential::drive(&self.running);
+        }
         while self.running.with(|e| e.end.is_none()) {
             let (thread, coroutine) =
                 self.running.with(|e| (e.current, e.threads[e.current].coroutine.take()));
@@ -215,6 +219,8 @@ impl CoroutineProgram {
         for thread in (0..count).rev() {
             let (life, coroutine) =
                 self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
+            // A thread that never began drops what it would have used.
+            drop(self.running.with(|e| e.threads[thread].job.take()));
             let Some(mut coroutine) = coroutine else { continue };
             if life == Life::Live && unwind {
                 self.running.with(|e| e.current = thread);
@@ -271,6 +277,7 @@ impl CoroutineProgram {
         let frees = observer.as_ref().is_some_and(|observer| observer.wants_backtraces());
         let quarantine = self.running.with(|e| {
             e.open_ledger(frees);
+            e.quarantine.passes = e.settings.sequential;
             &raw mut *e.quarantine
         });
         Quarantine::during(quarantine, || {

@@ -57,11 +57,11 @@ fn enter_attentively(running: &Running, operation: Operation, location: &'static
     if running.with(|e| e.giving_up) {
         return count_while_giving_up(running);
     }
-    let (next, suspension) = running.with(|e| {
+    let (next, me) = running.with(|e| {
         let me = e.current;
         if e.end.is_some() {
             // The operation's object is gone, or something was freed twice.
-            return (Next::Suspend, Some(e.threads[me].suspension));
+            return (Next::Suspend, Some(me));
         }
         e.announce(operation, location);
         if may_be_spun_on(operation.action) {
@@ -82,15 +82,16 @@ fn enter_attentively(running: &Running, operation: Operation, location: &'static
                     // `current` is the one who goes on.
                     e.note_stack(me);
                 }
-                (Next::Suspend, Some(e.threads[me].suspension))
+                (Next::Suspend, Some(me))
             }
         }
     });
     if next == Next::Suspend {
-        if let Some(suspension) = suspension {
-            suspension.suspend();
+        if let Some(me) = me {
+            suspend(running, me);
+        } else {
+            resumed(running);
         }
-        resumed(running);
     }
 }
 
@@ -110,7 +111,11 @@ pub(super) fn halt(running: &Running) {
 
 /// The thread `me`, which is the one that calls, does not go on until it is chosen.
 pub(super) fn suspend(running: &Running, me: usize) {
-    running.with(|e| e.threads[me].suspension).suspend();
+    if running.with(|e| e.settings.sequential) {
+        super::sequential::wait(running, me);
+    } else {
+        running.with(|e| e.threads[me].suspension).suspend();
+    }
     resumed(running);
 }
 
@@ -134,7 +139,7 @@ fn count_while_giving_up(running: &Running) {
         e.give_up_steps += 1;
         e.give_up_steps
     });
-    if steps > MAX_STEPS {
+    if steps > MAX_STEPS && !running.with(|e| e.settings.sequential) {
         loop {
             running.with(|e| e.threads[e.current].suspension).suspend();
         }

@@ -63,6 +63,8 @@ pub(crate) struct Local {
 pub(crate) struct Thread {
     pub(crate) life: Life,
     pub(crate) coroutine: Option<Coroutine<ThreadJob>>,
+    /// What it is going to do, where there are no coroutines.
+    pub(crate) job: Option<ThreadJob>,
     pub(crate) suspension: Suspension,
     pub(crate) clock: ThreadClock,
     /// The thread as an object.
@@ -123,6 +125,7 @@ impl Default for Thread {
         Thread {
             life: Life::Ended,
             coroutine: None,
+            job: None,
             suspension: Suspension::NONE,
             clock: ThreadClock::default(),
             object: ObjectId::NONE,

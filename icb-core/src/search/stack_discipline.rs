@@ -37,6 +37,8 @@ pub struct StackDiscipline {
     /// A thread that must begin now, because one more was spawned than may wait.
     called: Option<usize>,
     candidates: Vec<usize>,
+    /// Nobody is abandoned.
+    nested: bool,
     /// Threads that have gone on before their time.
     hurried: ThreadSet,
     /// Some thread that could go on was kept from it.
@@ -56,9 +58,17 @@ impl StackDiscipline {
             known: ThreadSet::new(),
             called: None,
             candidates: Vec::new(),
+            nested: false,
             hurried: ThreadSet::new(),
             cut: false,
         }
+    }
+
+    /// The same search without `RAISE`: a thread that has been called on top of another one runs to its end. These are the
+    /// executions that can be run as nested calls on one stack.
+    #[must_use]
+    pub fn nested(self) -> Self {
+        StackDiscipline { nested: true, ..self }
     }
 
     /// The threads on the stack of the running execution, bottom first.
@@ -98,6 +108,7 @@ impl StackDiscipline {
             Some((&top, below)) => (Some(top), below),
             None => (None, &[][..]),
         };
+        let below = if self.nested { &[][..] } else { below };
         let order = top.into_iter().chain(self.pending.iter().copied()).chain(below.iter().rev().copied());
         self.candidates.extend(order.clone().filter(|&thread| point.enabled.contains(thread)));
         let hurries = |t: usize| point.is_early(ThreadId::new(t)) && !self.hurried.contains(t);

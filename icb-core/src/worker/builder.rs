@@ -102,6 +102,14 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// With [`StrategyKind::StackDiscipline`]: threads are nested calls on one stack, without coroutines, and what is freed is
+    /// freed at once, so that valgrind and AddressSanitizer see an ordinary sequential program. No thread is abandoned half-way.
+    #[must_use]
+    pub fn sequential(mut self, sequential: bool) -> Self {
+        self.settings.sequential = sequential;
+        self
+    }
+
     /// Counts blocking steps and preemptions in so many executions of each bound, for Theorem 1's bound.
     #[must_use]
     pub fn measured_executions(mut self, count: u64) -> Self {

@@ -35,6 +35,8 @@ impl Worker {
         assert!(!runtime::active(), "a model cannot be run inside a model");
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let replay = self.settings.replay.take();
+        // A failure shows with threads of their own too, or it is none.
+        self.settings.sequential &= replay.is_none();
         let elsewhere =
             replay.is_some() && self.channel.is_open() && self.model != self.settings.replay_model;
         self.channel.send(&Message::Started {
@@ -68,7 +70,8 @@ impl Worker {
             stack_size: self.settings.stack_size,
             unwind_failed: self.settings.keep_going,
             check_leaks: self.settings.check_leaks,
-            run_out: self.settings.run_out,
+            run_out: self.settings.run_out && !self.settings.sequential,
+            sequential: self.settings.sequential,
         }
     }
 
@@ -99,7 +102,8 @@ impl Worker {
             stop_at_failure: !settings.keep_going,
             count_states: true,
             measured_executions: settings.measured_executions,
-            check_determinism: settings.min_bound == 0 && !settings.keep_going,
+            // Its executions are not nested.
+            check_determinism: settings.min_bound == 0 && !settings.keep_going && !settings.sequential,
         };
         let mut listener = |event: Event<'_>| self.tell(event);
         let mut explorer = Explorer::new(options);
@@ -139,7 +143,7 @@ impl Worker {
             explain(failure, || {
                 let mut program = CoroutineProgram::new(
                     f.clone(),
-                    runtime::Settings { unwind_failed: false, ..self.runtime_settings() },
+                    runtime::Settings { unwind_failed: false, sequential: false, ..self.runtime_settings() },
                     self.tape(),
                 );
                 program.set_promoted(promoted.clone());

@@ -24,6 +24,8 @@ pub(super) struct Settings {
     pub(super) strategy: StrategyKind,
     /// How many threads may wait to begin; `None`: any number.
     pub(super) max_pending: Option<usize>,
+    /// Threads are nested calls on one stack.
+    pub(super) sequential: bool,
     pub(super) reduction: ReductionKind,
     pub(super) on_race: OnRace,
     pub(super) max_executions: Option<u64>,
@@ -58,6 +60,7 @@ impl Default for Settings {
             granularity: Granularity::SyncOnly,
             strategy: StrategyKind::ContextBounded,
             max_pending: None,
+            sequential: false,
             reduction: ReductionKind::PartialOrder,
             on_race: OnRace::Fail,
             max_executions: None,
@@ -133,6 +136,9 @@ impl Settings {
         if let Some(text) = lookup("ICB_MAX_PENDING") {
             self.max_pending = Some(number("ICB_MAX_PENDING", &text)?);
         }
+        if let Some(text) = lookup("ICB_SEQUENTIAL") {
+            self.sequential = one_of("ICB_SEQUENTIAL", &text, &[("1", true), ("0", false)])?;
+        }
         if let Some(text) = lookup("ICB_MEASURED_EXECUTIONS") {
             self.measured_executions = number("ICB_MEASURED_EXECUTIONS", &text)?;
         }
@@ -205,6 +211,9 @@ impl Settings {
             return Err("leaks are found by icb's allocator, which is not the global allocator here; turn the feature \
                         `allocator` of icb-std on, or make icb_core::runtime::Allocator the #[global_allocator]"
                 .into());
+        }
+        if self.sequential && self.strategy != StrategyKind::StackDiscipline {
+            return Err("threads as nested calls are for one strategy only; set the strategy to kiss, or do without sequential".into());
         }
         if self.max_steps == 0 {
             return Err("max_steps is 0; give at least 1".into());

@@ -26,6 +26,9 @@ pub(super) fn strategy(settings: &Settings) -> Box<dyn Strategy> {
         StrategyKind::Random { seed } => Box::new(RandomWalk::new(seed)),
         StrategyKind::Priority { depth, seed } => Box::new(Priority::new(depth, seed)),
         StrategyKind::DelayBounded => Box::new(DelayBounded::new(settings.max_bound)),
+        StrategyKind::StackDiscipline if settings.sequential => {
+            Box::new(StackDiscipline::new(settings.max_pending).nested())
+        }
         StrategyKind::StackDiscipline => Box::new(StackDiscipline::new(settings.max_pending)),
     }
 }

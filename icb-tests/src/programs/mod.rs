@@ -11,6 +11,7 @@ pub mod file_system;
 pub mod lock_order;
 pub mod lost_wakeup;
 pub mod prodcons;
+pub mod raw_pointer;
 pub mod rwlock_mix;
 pub mod treiber;
 pub mod work_stealing_queue;

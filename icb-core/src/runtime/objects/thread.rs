@@ -2,6 +2,7 @@
 
 use super::Effect;
 use crate::runtime::ThreadJob;
+use crate::runtime::coroutine::{Coroutine, Suspension};
 use crate::runtime::execution::Execution;
 use crate::runtime::threads::{Life, Readiness, Thread};
 use crate::thread_set::ThreadSet;
@@ -31,13 +32,18 @@ impl Execution {
             self.threads[parent].spawn_count += 1;
         }
         self.hash.thread(parent, spawn_index);
-        let coroutine = self.pool.take(job, stack_size);
+        let (coroutine, job) = if self.settings.sequential {
+            (None, Some(job))
+        } else {
+            (Some(self.pool.take(job, stack_size)), None)
+        };
         let (before, rest) = self.threads.split_at_mut(index);
         let thread = &mut rest[0];
         thread.reset(object, parent, spawn_index, name);
         thread.clock.begin(index, parent.map(|p| &before[p].clock.clock));
-        thread.suspension = coroutine.suspension();
-        thread.coroutine = Some(coroutine);
+        thread.suspension = coroutine.as_ref().map_or(Suspension::NONE, Coroutine::suspension);
+        thread.coroutine = coroutine;
+        thread.job = job;
         thread.location = location;
         self.pending.push(Operation::new(Action::Begin, object));
         self.enabled.insert(index);
