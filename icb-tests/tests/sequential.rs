@@ -47,7 +47,8 @@ fn nested_calls_run_the_executions_that_coroutines_run() {
             };
             assert_eq!(figures(&found), figures(&expected), "{name}, {max_pending:?}");
             assert_eq!(found_states, states, "{name}, {max_pending:?}");
-            assert!(figures(&found).0 > 0, "{name}");
+            // In some programs every execution waits for somebody further down, and is given up.
+            assert!(figures(&found).2 > 0, "{name}");
         }
     }
 }
