@@ -8,10 +8,12 @@ use icb_std::sync::atomic::{AtomicU8, AtomicU32, Ordering::SeqCst};
 use icb_std::thread;
 use std::cell::{Cell, UnsafeCell};
 
+type Init = fn() -> Vec<u32>;
+
 /// As crates make their lazily initialised statics: an atomic, and beside it what only the real std knows.
 struct Lazy {
     state: AtomicU8,
-    init: Cell<Option<fn() -> Vec<u32>>>,
+    init: Cell<Option<Init>>,
     value: UnsafeCell<Option<Vec<u32>>>,
 }
 
