@@ -153,3 +153,54 @@ impl Zero {
         self.directory.join("not-instrumented")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A workspace of a package that has opted in, one that is built from it, and one that knows nothing of either.
+    fn workspace(directory: &Path) -> Workspace {
+        let write = |path: &str, text: &str| {
+            let path = directory.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"a\", \"b\", \"c\"]\n");
+        for (name, dependencies) in [
+            ("a", "[dev-dependencies]\nicb-std = \"0.1\""),
+            ("b", "[dependencies]\nc = { path = \"../c\" }\n[dev-dependencies]\na = { path = \"../a\" }"),
+            ("c", "[dev-dependencies]\nserde = \"1\""),
+        ] {
+            let package = format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n");
+            write(&format!("{name}/Cargo.toml"), &(package + dependencies));
+            write(&format!("{name}/src/lib.rs"), "");
+            write(&format!("{name}/tests/{name}_test.rs"), "");
+        }
+        let options = BuildArgs { manifest_path: Some(directory.join("Cargo.toml")), ..BuildArgs::default() };
+        Workspace::load(&options).unwrap()
+    }
+
+    #[test]
+    fn packages_are_divided_by_what_they_depend_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = workspace(directory.path());
+        let words = |words: &str| words.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let divided = |targets: TargetArgs| {
+            let Division { opted_in, unchanged } = divide(&workspace, &targets);
+            [opted_in, unchanged].map(|part| part.map(|targets| targets.to_cargo().join(" ")))
+        };
+        let package = |names: &str| TargetArgs { package: words(names), ..TargetArgs::default() };
+        let some = |text: &str| Some(text.to_owned());
+        // That a test of `b` uses `a` makes nothing of `b` depend on the mirror: `a` itself does so for its tests only.
+        let everything = [some("--package a"), some("--package b --package c")];
+        assert_eq!(divided(TargetArgs::default()), everything);
+        assert_eq!(divided(TargetArgs { workspace: true, ..TargetArgs::default() }), everything);
+        assert_eq!(divided(package("a")), [some("--package a"), None]);
+        assert_eq!(divided(package("c@0.0.0")), [None, some("--package c@0.0.0")]);
+        let excluded = TargetArgs { workspace: true, exclude: words("a"), ..TargetArgs::default() };
+        assert_eq!(divided(excluded), [None, some("--workspace --exclude a")]);
+        let named = TargetArgs { test: words("c_test"), ..TargetArgs::default() };
+        assert_eq!(divided(named), [None, some("--package b --package c --test c_test")]);
+    }
+}

@@ -270,6 +270,12 @@ impl Execution {
             }
             return true;
         }
+        if self.settings.detached && self.threads[0].life == Life::Ended {
+            // What is left waits for ever, or spins; the test is over, and real threads would end with the process.
+            self.left_waiting = true;
+            self.stop(End::Passed);
+            return false;
+        }
         let mut awaiting = self.waiting.iter().filter(|&t| self.threads[t].readiness == Readiness::Awaiting);
         let first = awaiting.next();
         let next = std::iter::once(first).flatten().chain(awaiting).find(|&t| t > self.last_woken).or(first);

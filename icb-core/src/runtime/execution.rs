@@ -41,6 +41,8 @@ pub struct Settings {
     pub run_out: bool,
     /// Whether threads are nested calls on one stack; see `sequential`. Needs a strategy that chooses accordingly.
     pub sequential: bool,
+    /// Whether threads that wait for ever are no failure once the test itself has ended, as under Rust's own harness.
+    pub detached: bool,
 }
 
 impl Default for Settings {
@@ -55,6 +57,7 @@ impl Default for Settings {
             check_leaks: false,
             run_out: false,
             sequential: false,
+            detached: false,
         }
     }
 }
@@ -114,6 +117,8 @@ pub(super) struct Execution {
     pub(super) giving_up: bool,
     /// The chooser has given the execution up, and it runs to its end.
     pub(super) runs_out: bool,
+    /// The execution has passed although threads wait for ever.
+    pub(super) left_waiting: bool,
     pub(super) give_up_steps: u32,
     pub(super) now: Duration,
     pub(super) idle_wakes: u32,
@@ -228,6 +233,7 @@ impl Execution {
             promotion: false,
             giving_up: false,
             runs_out: false,
+            left_waiting: false,
             give_up_steps: 0,
             now: Duration::ZERO,
             idle_wakes: 0,
@@ -284,6 +290,7 @@ impl Execution {
         self.promotion = false;
         self.giving_up = false;
         self.runs_out = false;
+        self.left_waiting = false;
         self.give_up_steps = 0;
         self.now = Duration::ZERO;
         self.idle_wakes = 0;
@@ -381,7 +388,8 @@ impl Execution {
         if self.every_point && !matches!(end, End::GivenUp) {
             self.refresh_counts();
             let me = ThreadId::new(self.current);
-            let blocked = matches!(&end, End::Failed(failure) if !failure.waiting.is_empty());
+            let blocked =
+                self.left_waiting || matches!(&end, End::Failed(failure) if !failure.waiting.is_empty());
             let without = (!blocked).then_some(me);
             let place = 0;
             let point = SchedulingPoint {

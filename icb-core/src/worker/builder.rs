@@ -207,6 +207,14 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether threads that wait for ever are no failure once the test itself has ended. Off by default: then it is a
+    /// deadlock. `cargo icb` turns it on for tests that know nothing of icb; their threads would end with the process.
+    #[must_use]
+    pub fn detached(mut self, detached: bool) -> Self {
+        self.settings.detached = detached;
+        self
+    }
+
     /// Runs only this execution.
     #[must_use]
     pub fn replay(mut self, schedule: Schedule) -> Self {

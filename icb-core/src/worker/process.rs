@@ -72,6 +72,7 @@ impl Worker {
             check_leaks: self.settings.check_leaks,
             run_out: self.settings.run_out && !self.settings.sequential,
             sequential: self.settings.sequential,
+            detached: self.settings.detached,
         }
     }
 

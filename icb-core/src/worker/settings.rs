@@ -38,6 +38,7 @@ pub(super) struct Settings {
     pub(super) run_out: bool,
     /// Executions of each bound whose blocking steps are counted.
     pub(super) measured_executions: u64,
+    pub(super) detached: bool,
     pub(super) watchdog: Duration,
     /// How long a replay may look for the orders that its failure takes.
     pub(super) explain: Duration,
@@ -72,6 +73,7 @@ impl Default for Settings {
             check_leaks: false,
             run_out: false,
             measured_executions: 0,
+            detached: false,
             watchdog: Duration::from_secs(10),
             explain: Duration::from_secs(2),
             simplify: Duration::ZERO,
@@ -178,6 +180,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_CHECK_LEAKS") {
             self.check_leaks = one_of("ICB_CHECK_LEAKS", &text, &[("1", true), ("0", false)])?;
+        }
+        if let Some(text) = lookup("ICB_DETACHED") {
+            self.detached = one_of("ICB_DETACHED", &text, &[("1", true), ("0", false)])?;
         }
         if let Some(text) = lookup("ICB_RUN_OUT") {
             self.run_out = one_of("ICB_RUN_OUT", &text, &[("1", true), ("0", false)])?;

@@ -155,3 +155,38 @@ fn an_execution_that_is_given_up_may_run_to_its_end() {
     let states = |report: &icb_std::model::Report| report.bounds.iter().map(|b| b.states).collect::<Vec<_>>();
     assert_eq!(states(&report), states(&plain));
 }
+
+#[test]
+fn what_waits_when_the_test_is_over_may_end_with_the_process() {
+    let program = |fails: bool| {
+        move || {
+            let (sender, receiver) = icb_std::sync::mpsc::channel();
+            let (done, wait) = icb_std::sync::mpsc::channel();
+            let answer = Arc::new(AtomicU32::new(0));
+            let same = answer.clone();
+            // A worker that serves for ever: one of its senders is never dropped.
+            std::mem::forget(sender.clone());
+            thread::spawn(move || {
+                for number in receiver {
+                    same.store(number, SeqCst);
+                    done.send(()).unwrap();
+                }
+            });
+            sender.send(7).unwrap();
+            if !fails {
+                wait.recv().unwrap();
+            }
+            assert_eq!(answer.load(SeqCst), 7);
+        }
+    };
+    for reduction in [Reduction::None, Reduction::PartialOrder] {
+        let builder = plain().reduction(reduction);
+        let report = builder.clone().explore(program(false));
+        assert_eq!(verdict(&report), Some((FailureKind::Deadlock, 0)));
+        let report = builder.clone().detached(true).explore(program(false));
+        assert!(report.complete, "{report:?}");
+        // Before the test is over, everything is as ever.
+        let report = builder.detached(true).explore(program(true));
+        assert_eq!(verdict(&report), Some((FailureKind::Panic, 0)));
+    }
+}
