@@ -130,11 +130,10 @@ pub(crate) fn reduction() {
         let every = Builder::new().max_bound(4).reduction(Reduction::None).explore(move || wsq(size));
         let reduced = Builder::new().max_bound(4).explore(move || wsq(size));
         let mut sum = 0;
-        for bound in 0..5 {
+        for (bound, [dfs, por]) in theirs.into_iter().enumerate() {
             sum += every.bounds.get(bound).map_or(0, |bound| bound.executions);
             let reduced = reduced.bounds.get(bound).map_or(0, |bound| bound.executions);
             let states = every.bounds.get(bound).map_or(0, |bound| bound.states);
-            let [dfs, por] = theirs[bound];
             println!("| {size} | {bound} | {sum} | {reduced} | {states} | {dfs} | {por} |");
         }
     }
