@@ -113,6 +113,14 @@ impl ThreadSet {
         self.low
     }
 
+    /// Whether every thread of this set is in the other one.
+    #[must_use]
+    #[inline]
+    pub fn is_within(&self, other: &ThreadSet) -> bool {
+        self.low & !other.low == 0
+            && (self.high.is_empty() || self.iter().all(|thread| other.contains(thread)))
+    }
+
     /// The threads, lowest first.
     #[inline]
     #[must_use]
@@ -202,6 +210,8 @@ mod tests {
         let mut set: ThreadSet = members.into_iter().collect();
         assert_eq!(set.iter().collect::<Vec<_>>(), members);
         assert_eq!(set.len(), 6);
+        let fewer: ThreadSet = [5, 70].into_iter().collect();
+        assert!(fewer.is_within(&set) && set.is_within(&set) && !set.is_within(&fewer));
         for member in members {
             assert!(set.contains(member));
             set.remove(member);

@@ -83,6 +83,9 @@ impl PartialOrder {
         if relation == Relation::Parked {
             return false;
         }
+        if relation != Relation::Enabling && self.has_nothing_to_add(index) {
+            return relation == Relation::Reversible;
+        }
         if !self.clock_is_known {
             let mut clock = std::mem::take(&mut self.clock);
             self.events.pending_clock(thread, &self.pending[thread], &mut clock);
@@ -195,6 +198,13 @@ impl PartialOrder {
 
     fn is_pause_that_waits(&self, thread: usize, operation: Operation) -> bool {
         dependence::mode(operation.action).is_none() && !self.pending[thread].is_empty()
+    }
+
+    /// Whether everybody is to be tried before the event, and before its block, already.
+    fn has_nothing_to_add(&self, index: usize) -> bool {
+        let event = self.events.get(index);
+        let block = if self.is_bounded() { event.block } else { event.first };
+        self.deferred.is_empty() && self.nodes[event.first].is_full() && self.nodes[block].is_full()
     }
 
     /// The thread is to be tried before the event, and, under a bound, before the event's whole block.

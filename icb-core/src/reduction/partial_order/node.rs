@@ -113,6 +113,12 @@ impl Node {
         self.stops = false;
     }
 
+    /// Whether everybody is to be tried here anyway.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.enabled.is_within(&self.todo)
+    }
+
     /// What it costs to let the thread run here.
     pub(super) fn switch_cost(&self, thread: usize) -> u32 {
         let preempts = self.previous.is_some_and(|previous| {
