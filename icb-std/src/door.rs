@@ -2,9 +2,9 @@
 
 pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic,
-    cell, cell_end, count, count_last, current, enter_static, epoch, fence, initial_bytes, is_finished, join,
-    local, local_destroyed, now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn,
-    thread_name, unpark,
+    cell, cell_end, count, count_last, current, enter_static, epoch, fence, giving_up, initial_bytes,
+    is_finished, join, local, local_destroyed, now, on_execution_end, panic_handled, panicking, park, pause,
+    set_local, spawn, thread_name, unpark,
 };
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
@@ -32,7 +32,8 @@ pub(crate) fn unwinding() -> bool {
 /// Whether the calling thread is being unwound because its execution is given up.
 #[inline]
 pub(crate) fn given_up() -> bool {
-    ::std::thread::panicking() && panicking() == Some(false)
+    // The process-wide count tells of any thread that unwinds, and one may be waiting in the middle of that.
+    ::std::thread::panicking() && giving_up() && panicking() == Some(false)
 }
 
 /// The calling thread needs what nobody will make any more, because its execution is being given up while others

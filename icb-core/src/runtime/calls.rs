@@ -97,6 +97,12 @@ pub fn panicking() -> Option<bool> {
     running().map(|running| running.with(execution_is_unwinding))
 }
 
+/// Whether the running execution is being given up.
+#[must_use]
+pub fn giving_up() -> bool {
+    running().is_some_and(|running| running.with(|e| e.giving_up))
+}
+
 /// `thread::park` and `park_timeout`. `false` outside an execution.
 #[track_caller]
 pub fn park(timeout: Option<Duration>) -> bool {

@@ -25,8 +25,9 @@ pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_
 pub use allocator::{Allocator, allocation_count, is_installed as allocator_is_installed};
 pub use backtrace::backtrace_count;
 pub use calls::{
-    ThreadEnd, ThreadMain, choose, current, enter_static, epoch, is_finished, join, local, local_destroyed,
-    now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn, thread_name, unpark,
+    ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up, is_finished, join, local,
+    local_destroyed, now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn,
+    thread_name, unpark,
 };
 pub use execution::Settings;
 pub use image::initial_bytes;

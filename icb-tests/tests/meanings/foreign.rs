@@ -3,8 +3,8 @@
 
 use crate::{executions, plain, verdict};
 use icb_std::model::{Builder, FailureKind, Reduction};
-use icb_std::sync::Arc;
 use icb_std::sync::atomic::{AtomicU8, AtomicU32, Ordering::SeqCst};
+use icb_std::sync::{Arc, Mutex, PoisonError};
 use icb_std::thread;
 use std::cell::{Cell, UnsafeCell};
 
@@ -188,5 +188,35 @@ fn what_waits_when_the_test_is_over_may_end_with_the_process() {
         // Before the test is over, everything is as ever.
         let report = builder.detached(true).explore(program(true));
         assert_eq!(verdict(&report), Some((FailureKind::Panic, 0)));
+    }
+}
+
+/// Takes a lock when it is dropped.
+struct Locks(Arc<Mutex<u32>>);
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+}
+
+#[test]
+fn others_run_while_a_thread_waits_in_the_middle_of_its_unwinding() {
+    let program = || {
+        let lock = Arc::new(Mutex::new(0));
+        let same = lock.clone();
+        let first = thread::spawn(|| panic!("the first"));
+        let guard = lock.lock().unwrap();
+        let second = thread::spawn(move || {
+            let _locks = Locks(same);
+            panic!("the second");
+        });
+        assert!(first.join().is_err());
+        drop(guard);
+        assert!(second.join().is_err());
+    };
+    for reduction in [Reduction::None, Reduction::PartialOrder] {
+        let report = plain().reduction(reduction).explore(program);
+        assert!(report.complete, "{report:?}");
     }
 }

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates whose packages hold unit tests.
-const CRATES: [(&str, &str, &str); 7] = [
+const CRATES: [(&str, &str, &str); 6] = [
     ("once_cell", "1.21.4", ""),
     ("crossbeam-epoch", "0.9.21", "--lib"),
     ("crossbeam-queue", "0.3.14", "--lib --tests"),
     ("crossbeam-utils", "0.8.23", "--lib --tests"),
-    ("lazy_static", "1.5.1", "--lib --tests"),
     ("parking", "2.2.1", "--lib --tests"),
     ("triomphe", "0.1.17", "--lib"),
 ];
