@@ -79,7 +79,7 @@ pub(crate) struct TimelineArgs {
     /// A test with a stored failure, or the file of a stored trace
     #[arg(id = "TEST_NAME", value_name = "TEST|FILE")]
     pub(crate) test: String,
-    /// Where the page goes [default: <target>/icb/timeline/PACKAGE.TARGET.TEST.html]
+    /// Where the page goes [default: icb/timeline/PACKAGE.TARGET.TEST.html in the target directory]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
