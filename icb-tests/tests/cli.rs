@@ -134,7 +134,7 @@ fn what_holds_is_proved() {
         PASSED,
         &["proved cases::holding::counts_under_a_lock: no failure in any execution (exhaustive)"],
     );
-    icb("test --test holding --max-bound 1 counts").check(
+    icb("test --test holding --max-bound 1 --reduction none counts").check(
         PASSED,
         &["proved cases::holding::counts_under_a_lock: no failure in any execution with at most 1 preemption", "1 passed"],
     );

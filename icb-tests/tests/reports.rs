@@ -167,7 +167,7 @@ fn what_the_reports_promise_stands_in_them() {
     };
     for (test, words) in [
         (
-            "reports::kinds::deadlocks",
+            "reports::kinds::locks_in_a_cycle",
             &["A cycle: T0 main → T1 main.0 → T0 main", "has held it since step"][..],
         ),
         (
@@ -283,10 +283,10 @@ fn a_failure_is_set_beside_the_nearest_passing_execution() {
         assert!(said.out.contains(words), "no {words:?} in\n{}", said.out);
     }
     let trace = |test: &str| target().join(format!("icb/traces/reports/{test}.json")).display().to_string();
-    let (one, two) = (trace("kinds/panics"), trace("shapes/bluetooth_two_threads"));
+    let (one, two) = (trace("kinds/loses_an_increment"), trace("shapes/bluetooth_two_threads"));
     let said = icb(&format!("diff {one} {two}"), "120");
     assert_eq!(said.code, 0, "{}", said.err);
-    assert!(said.out.contains("panics (first file)"), "{}", said.out);
+    assert!(said.out.contains("loses_an_increment (first file)"), "{}", said.out);
     let said = icb(&format!("diff {one} {one}"), "120");
     assert!(said.out.contains("The two executions are alike."), "{}", said.out);
     let said = icb("diff nowhere", "120");
