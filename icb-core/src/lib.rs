@@ -40,6 +40,8 @@ pub mod runtime;
 #[cfg(feature = "runtime")]
 pub mod search;
 #[cfg(feature = "runtime")]
+pub(crate) mod symbols;
+#[cfg(feature = "runtime")]
 mod thread_set;
 #[cfg(feature = "runtime")]
 pub mod worker;

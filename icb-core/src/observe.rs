@@ -1,12 +1,11 @@
 //! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
 
-use crate::program::{Observer, StepEvent};
+use crate::program::{Observer, Place, StepEvent};
 use crate::trace::table::is_of_program;
 use crate::trace::{
     Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace, TracePiece,
 };
 use std::collections::HashMap;
-use std::panic::Location;
 
 /// Told of each piece of a trace.
 type Listener<'a> = Box<dyn FnMut(TracePiece) + 'a>;
@@ -110,7 +109,10 @@ impl Observer for Recorder<'_> {
             read: self.words(event.operation, event.read),
             written: self.words(event.operation, event.written),
             note: event.note.map(str::to_owned),
-            location: event.location.filter(|_| event.operation.action != Action::Begin).map(Into::into),
+            location: event
+                .location
+                .filter(|_| event.operation.action != Action::Begin)
+                .and_then(Place::location),
             preempted,
             preempted_thread,
             accesses: event.accesses.to_vec(),
@@ -169,7 +171,7 @@ struct Noted {
 #[derive(Debug, Default)]
 pub struct Signature {
     steps: Vec<Noted>,
-    places: Vec<Option<&'static Location<'static>>>,
+    places: Vec<Option<Place>>,
     pointers: Vec<bool>,
 }
 
@@ -187,7 +189,8 @@ impl Signature {
         let first = (0..count).find(|&i| self.steps.get(i) != other.steps.get(i))?;
         let side = |signature: &Signature| match (signature.steps.get(first), signature.places.get(first)) {
             (Some(Noted { thread, operation, .. }), Some(place)) => {
-                let place = place.map_or(String::new(), |p| format!(" at {}:{}", p.file(), p.line()));
+                let place = place.and_then(Place::location);
+                let place = place.map_or(String::new(), |place| format!(" at {}:{}", place.file, place.line));
                 format!("{thread} performed {:?}{place}", operation.action)
             }
             _ => "it was over".to_owned(),
@@ -203,7 +206,7 @@ impl Signature {
 
 impl Observer for Signature {
     fn step(&mut self, event: &StepEvent<'_>) {
-        let place = event.location.map_or(0, |l| std::ptr::from_ref(l).addr());
+        let place = event.location.map_or(0, Place::address);
         // Pointers differ from run to run without any harm.
         let pointer = self.pointers.get(event.operation.object.index()).copied().unwrap_or(false);
         let (read, written) = if pointer { (None, None) } else { (event.read, event.written) };

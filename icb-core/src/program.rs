@@ -4,7 +4,10 @@
 
 pub use crate::thread_set::{ThreadSet, Threads};
 
-use crate::trace::{Access, Failure, Frame, ObjectId, ObjectInfo, Operation, ThreadId, ThreadInfo};
+use crate::trace::{
+    Access, Failure, Frame, ObjectId, ObjectInfo, Operation, SourceLocation, ThreadId, ThreadInfo,
+};
+use std::num::NonZero;
 use std::panic::Location;
 
 /// At which operations the scheduler may switch.
@@ -16,6 +19,64 @@ pub enum Granularity {
     SyncOnly,
     /// Before data accesses as well.
     EveryAccess,
+}
+
+/// A place in the program: a location of the source, or an instruction whose location is looked up when it is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    /// The address of a `Location`, whose lowest bit is 0, or an instruction's address times two, plus 1.
+    word: NonZero<usize>,
+}
+
+impl Place {
+    /// The place of the instruction before this address (a return address).
+    #[must_use]
+    #[inline]
+    pub fn of_code(address: usize) -> Self {
+        Place { word: NonZero::<usize>::MIN | (address << 1) }
+    }
+
+    /// Different for different places; relative addresses of these are equal in equal executions.
+    #[must_use]
+    #[inline]
+    pub fn address(self) -> usize {
+        if self.word.get() & 1 == 0 { self.word.get() } else { self.word.get() >> 1 }
+    }
+
+    /// The location in the source, if it is known.
+    #[must_use]
+    pub fn location(self) -> Option<SourceLocation> {
+        if self.word.get() & 1 != 0 {
+            return crate::symbols::location(self.address());
+        }
+        // SAFETY: words without the lowest bit are made only in `from`, of references that live for ever.
+        let location: &Location<'static> = unsafe { &*std::ptr::with_exposed_provenance(self.word.get()) };
+        Some(location.into())
+    }
+
+    /// The place as a word that is not 0.
+    #[must_use]
+    #[inline]
+    pub(crate) fn word(self) -> usize {
+        self.word.get()
+    }
+
+    /// The place whose word this is.
+    ///
+    /// # Safety
+    /// The word was made by [`word`](Self::word), or is 0.
+    pub(crate) unsafe fn from_word(word: usize) -> Option<Self> {
+        NonZero::new(word).map(|word| Place { word })
+    }
+}
+
+impl From<&'static Location<'static>> for Place {
+    #[inline]
+    fn from(location: &'static Location<'static>) -> Self {
+        let address = std::ptr::from_ref(location).expose_provenance();
+        // A `Location` holds a pointer, so its address is even; and no reference is null.
+        Place { word: NonZero::new(address).unwrap_or(NonZero::<usize>::MIN) }
+    }
 }
 
 /// A place where a thread must be chosen: immediately before an operation takes effect.
@@ -244,7 +305,7 @@ pub struct StepEvent<'a> {
     /// Outcome in words, where the action does not say it.
     pub note: Option<&'a str>,
     /// Where in the program; absent for abstract programs.
-    pub location: Option<&'static Location<'static>>,
+    pub location: Option<Place>,
     /// Branches taken inside the step.
     pub branches: &'a [u32],
 }

@@ -2,3 +2,4 @@
 
 pub mod happens_before;
 pub mod race;
+pub mod shadow;

@@ -7,7 +7,7 @@ use super::execution::{Execution, Next};
 use super::perform::{enter, halt, perform, suspend};
 use super::threads::MAX_SPURIOUS_FAILURES;
 use super::{Running, running};
-use crate::program::Granularity;
+use crate::program::{Granularity, Place};
 use crate::trace::{
     Action, Failure, FailureKind, ObjectClass, ObjectId, Operation, RaceAccess, ThreadId, table,
 };
@@ -80,7 +80,7 @@ pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
     match next {
         Some(Next::Stay) => {}
         Some(Next::Suspend) => suspend(running, me),
-        None => enter(running, operation, location),
+        None => enter(running, operation, location.into()),
     }
     Some(AtomicStep { operation, running })
 }
@@ -93,7 +93,7 @@ pub fn fence(order: crate::trace::Ordering) -> bool {
     running.with(|e| {
         if !e.giving_up {
             let operation = Operation::new(Action::Fence(order), ObjectId::NONE);
-            e.threads[e.current].location = Some(location);
+            e.threads[e.current].location = Some(location.into());
             e.take_undecided();
             e.finish_fence(operation, order);
         }
@@ -118,13 +118,13 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     }
     let point = running.with(|e| e.is_point(location));
     if point {
-        enter(running, operation, location);
+        enter(running, operation, location.into());
         if running.with(|e| e.giving_up) {
             return true;
         }
     }
     let stopped = running.with(|e| {
-        e.threads[e.current].location = Some(location);
+        e.threads[e.current].location = Some(location.into());
         // The access is a step like any other; a race is found in the state after it.
         if point {
             e.finish_cell(operation);
@@ -224,9 +224,9 @@ impl Execution {
             Kind::Cell => ObjectClass::Cell,
             Kind::Count => ObjectClass::Count,
         };
-        let object = self.register(class, type_name, address, Some(location));
+        let object = self.register(class, type_name, address, Some(location.into()));
         if gone {
-            self.used_after_free(object, type_name, address, location);
+            self.used_after_free(object, type_name, address, location.into());
         } else {
             self.map.insert(key(address.addr(), kind), object.index() as u32);
         }
@@ -240,20 +240,26 @@ impl Execution {
         object: ObjectId,
         type_name: &str,
         address: *const (),
-        location: &'static Location<'static>,
+        place: Place,
     ) {
-        self.threads[self.current].location = Some(location);
         let message = format!("{type_name} {object} is used after its memory has been freed");
+        self.fail_by_use(message, address, place, false);
+    }
+
+    /// Freed memory is accessed: in a replay the failure has the backtraces of both sides.
+    #[cold]
+    pub(super) fn fail_by_use(&mut self, message: String, address: *const (), place: Place, write: bool) {
+        self.threads[self.current].location = Some(place);
         let mut failure = Failure::new(FailureKind::UseAfterFree, message);
         if self.observer.is_some()
             && let Some((thread, frames)) = self.ledger.freed_by(address.addr())
         {
-            let place = table::place_in_program(&frames).cloned();
-            let freed = RaceAccess { thread, write: true, location: place, backtrace: frames };
+            let freed_at = table::place_in_program(&frames).cloned();
+            let freed = RaceAccess { thread, write: true, location: freed_at, backtrace: frames };
             let used = RaceAccess {
                 thread: ThreadId::new(self.current),
-                write: false,
-                location: Some(location.into()),
+                write,
+                location: place.location(),
                 backtrace: self.backtrace(),
             };
             failure.race = Some(Box::new([freed, used]));
@@ -289,7 +295,7 @@ impl Execution {
     fn enter_atomic(&mut self, operation: Operation, location: &'static Location<'static>) -> Next {
         self.pending[self.current] = operation;
         let thread = &mut self.threads[self.current];
-        thread.location = Some(location);
+        thread.location = Some(location.into());
         if !matches!(operation.action, Action::Store(_)) && thread.spins() {
             self.await_change();
         }

@@ -1,7 +1,7 @@
 //! Backtraces, taken only while a failure is being replayed: addresses first, which is quick; names are looked up once
 //! for each address.
 
-use crate::trace::{Frame, SourceLocation};
+use crate::trace::Frame;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -45,18 +45,6 @@ impl Resolver {
     }
 
     fn at(&mut self, address: usize) -> &[Frame] {
-        self.known.entry(address).or_insert_with(|| {
-            let mut frames = Vec::new();
-            backtrace::resolve(std::ptr::without_provenance_mut(address), |symbol| {
-                let function = symbol.name().map_or_else(|| "<unknown>".to_owned(), |name| name.to_string());
-                let location = symbol.filename().map(|file| SourceLocation {
-                    file: file.display().to_string(),
-                    line: symbol.lineno().unwrap_or(0),
-                    column: symbol.colno().unwrap_or(0),
-                });
-                frames.push(Frame { function, location });
-            });
-            frames
-        })
+        self.known.entry(address).or_insert_with(|| crate::symbols::frames(address))
     }
 }

@@ -31,7 +31,7 @@ pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain
         return Some(running.with(|e| ThreadId::new(e.current)));
     }
     // The thread does not exist yet: its object is known only when the spawn takes effect.
-    enter(running, Operation::new(Action::Spawn, ObjectId::NONE), location);
+    enter(running, Operation::new(Action::Spawn, ObjectId::NONE), location.into());
     if running.with(|e| e.giving_up) {
         return Some(running.with(|e| ThreadId::new(e.current)));
     }
@@ -39,7 +39,7 @@ pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain
         panic!("one execution has more than {} threads", crate::recording::MAX_THREADS);
     }
     let child = running.with(|e| {
-        let child = e.create_thread(name, stack_size, Some(location), ThreadJob::Spawned(main));
+        let child = e.create_thread(name, stack_size, Some(location.into()), ThreadJob::Spawned(main));
         e.finish_spawn(child);
         child
     });
@@ -65,7 +65,7 @@ pub fn is_finished(thread: ThreadId) -> bool {
         return true;
     }
     // Not a join: it never blocks, so it is announced as a plain read of the thread.
-    enter(running, Operation::new(Action::CountRead, operation.object), location);
+    enter(running, Operation::new(Action::CountRead, operation.object), location.into());
     if running.with(|e| e.giving_up) {
         return true;
     }

@@ -2,9 +2,8 @@
 
 use super::execution::{Execution, Next, Script};
 use super::threads::{Life, Readiness};
-use crate::program::{BranchPoint, Chooser, End, Foreseen, SchedulingPoint};
+use crate::program::{BranchPoint, Chooser, End, Foreseen, Place, SchedulingPoint};
 use crate::trace::{Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ThreadId};
-use std::panic::Location;
 
 /// Wake-ups of spinning threads, with nobody else able to run and nothing changing, before it counts as a livelock.
 const MAX_IDLE_WAKES: u32 = 200;
@@ -24,10 +23,10 @@ impl Chooser for RunOut {
 impl Execution {
     /// The running thread announces its next operation: afterwards it is known who can go on.
     #[inline(always)]
-    pub(super) fn announce(&mut self, operation: Operation, location: &'static Location<'static>) {
+    pub(super) fn announce(&mut self, operation: Operation, place: Place) {
         let me = self.current;
         self.pending[me] = operation;
-        self.threads[me].location = Some(location);
+        self.threads[me].location = Some(place);
         if self.every_point
             && !is_pause(operation.action)
             && let Some(awaited) = self.awaited.get_mut(me)
@@ -35,12 +34,32 @@ impl Execution {
             awaited.clear();
         }
         if may_block(operation.action) {
-            self.waited |= match self.threads[me].awaiting {
-                true => u64::MAX,
-                false => waited_bit(operation.object) | waited_bit(operation.other),
-            };
-            self.waiting.insert(me);
-            self.reconsider_thread(me);
+            let readiness = self.readiness(me);
+            if readiness == Readiness::Ready {
+                // It is enabled, as whoever runs is. If another thread is chosen, it is among the waiting from then on.
+                self.threads[me].readiness = readiness;
+            } else {
+                self.begin_waiting(me);
+                self.settle(me, readiness);
+            }
+        }
+    }
+
+    /// Others can change whether the thread's pending operation can take effect.
+    #[inline(never)]
+    fn begin_waiting(&mut self, thread: usize) {
+        let Operation { object, other, .. } = self.pending[thread];
+        self.waited |= match self.threads[thread].awaiting {
+            true => u64::MAX,
+            false => waited_bit(object) | waited_bit(other),
+        };
+        self.waiting.insert(thread);
+    }
+
+    /// Another thread has been chosen instead of the one that has just announced its operation.
+    pub(super) fn stand_back(&mut self, me: usize) {
+        if may_block(self.pending[me].action) {
+            self.begin_waiting(me);
         }
     }
 
@@ -224,7 +243,7 @@ impl Execution {
     pub(super) fn place(&self) -> u64 {
         let previous = self.previous.map_or(0, ThreadId::index);
         let location = self.threads.get(previous).and_then(|t| t.location);
-        let location = location.map_or(0, |l| super::image::relative(std::ptr::from_ref(l).addr()));
+        let location = location.map_or(0, |place| super::image::relative(place.address()));
         location as u64 ^ (self.step_count << 48)
     }
 
@@ -330,7 +349,7 @@ impl Execution {
                 let operation = self.pending[t];
                 let held_by = self.holders(t);
                 let words = self.waiting_words(t, &held_by);
-                let location = self.observer.and(self.threads[t].location).map(Into::into);
+                let location = self.observer.and(self.threads[t].location).and_then(Place::location);
                 let stack = std::mem::take(&mut self.threads[t].stack);
                 // The running thread finds out about itself that it cannot go on.
                 let backtrace =
@@ -343,6 +362,10 @@ impl Execution {
     /// Finds out whether a thread's pending operation can take effect, and keeps the sets true.
     pub(super) fn reconsider_thread(&mut self, thread: usize) {
         let readiness = self.readiness(thread);
+        self.settle(thread, readiness);
+    }
+
+    fn settle(&mut self, thread: usize, readiness: Readiness) {
         self.threads[thread].readiness = readiness;
         if readiness == Readiness::Ready {
             self.enabled.insert(thread);

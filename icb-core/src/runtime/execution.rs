@@ -10,11 +10,10 @@ use super::coroutine::Pool;
 use super::objects::Object;
 use super::threads::Thread;
 use crate::dependence::DependenceHash;
-use crate::program::{Chooser, End, Foreseen, Granularity, Observer, SchedulingPoint, ThreadSet};
+use crate::program::{Chooser, End, Foreseen, Granularity, Observer, Place, SchedulingPoint, ThreadSet};
 use crate::recording::Tape;
 use crate::trace::{Access, Failure, FailureKind, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId};
 use std::collections::HashSet;
-use std::panic::Location;
 use std::time::Duration;
 
 /// How executions are run; the same for all executions of a search.
@@ -313,7 +312,7 @@ impl Execution {
         class: ObjectClass,
         type_name: &'static str,
         address: *const (),
-        location: Option<&'static Location<'static>>,
+        location: Option<Place>,
     ) -> ObjectId {
         let id = ObjectId::new(self.object_count);
         if self.objects.len() == self.object_count {
@@ -329,7 +328,7 @@ impl Execution {
                 id,
                 class,
                 type_name: type_name.to_owned(),
-                first_used_at: location.map(Into::into),
+                first_used_at: location.and_then(Place::location),
                 symbol,
             };
             // SAFETY: see `observe_step`.
@@ -369,8 +368,9 @@ impl Execution {
         if failure.thread.is_none() && failure.waiting.is_empty() {
             failure.thread = Some(ThreadId::new(self.current));
             if self.observer.is_some() {
-                failure.location =
-                    failure.location.or_else(|| self.threads[self.current].location.map(Into::into));
+                failure.location = failure
+                    .location
+                    .or_else(|| self.threads[self.current].location.and_then(Place::location));
                 if failure.trace.failure_backtrace.is_empty() {
                     failure.trace.failure_backtrace = self.backtrace();
                 }

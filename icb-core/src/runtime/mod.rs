@@ -33,16 +33,16 @@ pub use execution::Settings;
 pub use image::initial_bytes;
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};
 
-use crate::program::{Chooser, End, Observer, Outcome, Program};
+use crate::program::{Chooser, End, Observer, Outcome, Place, Program};
 use crate::recording::Tape;
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, SourceLocation, ThreadId};
 use allocator::Quarantine;
 use coroutine::{Job, Return};
 use execution::{Execution, GiveUp};
 use std::cell::UnsafeCell;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use threads::Life;
 
 scoped_tls::scoped_thread_local!(static RUNNING: Running);
@@ -76,15 +76,15 @@ fn running() -> Option<&'static Running> {
 pub struct Heartbeat {
     executions: AtomicU64,
     steps: AtomicU64,
-    place: AtomicPtr<Location<'static>>,
+    /// The word of the last step's [`Place`].
+    place: AtomicUsize,
 }
 
 impl Heartbeat {
     #[inline]
-    fn beat(&self, step: u64, place: Option<&'static Location<'static>>) {
+    fn beat(&self, step: u64, place: Option<Place>) {
         self.steps.store(step, Ordering::Relaxed);
-        let place = place.map_or(std::ptr::null_mut(), |p| std::ptr::from_ref(p).cast_mut());
-        self.place.store(place, Ordering::Relaxed);
+        self.place.store(place.map_or(0, Place::word), Ordering::Relaxed);
     }
 
     /// Executions begun and steps taken in the one that runs: unchanged means stuck (or idle).
@@ -97,8 +97,8 @@ impl Heartbeat {
     #[must_use]
     pub fn place(&self) -> Option<SourceLocation> {
         let place = self.place.load(Ordering::Relaxed);
-        // SAFETY: it is null or was made from a `&'static Location`.
-        unsafe { place.as_ref() }.map(Into::into)
+        // SAFETY: `beat` stores nothing else.
+        unsafe { Place::from_word(place) }.and_then(Place::location)
     }
 }
 

@@ -138,7 +138,7 @@ impl Handle {
             return gone(running, init, location);
         }
         let object = running.with(|e| {
-            let object = e.register(init.state.class(), init.type_name, init.address, Some(location));
+            let object = e.register(init.state.class(), init.type_name, init.address, Some(location.into()));
             e.object_mut(object).initialise(init.state);
             let word = (u64::from(e.epoch) << 32) | (object.index() as u64 + 1);
             self.word.store(word, Ordering::Relaxed);
@@ -216,8 +216,8 @@ const FREED: u64 = u64::from_ne_bytes([POISON; 8]);
 #[cold]
 fn gone(running: &Running, init: &ObjectInit, location: &'static Location<'static>) -> ObjectId {
     running.with(|e| {
-        let object = e.register(init.state.class(), init.type_name, std::ptr::null(), Some(location));
-        e.used_after_free(object, init.type_name, init.address, location);
+        let object = e.register(init.state.class(), init.type_name, std::ptr::null(), Some(location.into()));
+        e.used_after_free(object, init.type_name, init.address, location.into());
         object
     })
 }

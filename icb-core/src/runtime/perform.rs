@@ -4,6 +4,7 @@ use super::execution::Next;
 use super::object::Effect;
 use super::threads::Readiness;
 use super::{GiveUp, Running, execution_is_unwinding};
+use crate::program::Place;
 use crate::trace::{Action, Operation};
 use std::panic::Location;
 
@@ -30,30 +31,34 @@ const fn may_be_spun_on(action: Action) -> bool {
 
 /// Announces an operation and returns when its thread has been chosen to take it.
 #[inline]
-pub(super) fn enter(running: &Running, operation: Operation, location: &'static Location<'static>) {
+pub(super) fn enter(running: &Running, operation: Operation, place: Place) {
     let me = running.with(|e| e.current);
     let next = running.with(|e| {
         if e.attention {
             return None;
         }
-        e.announce(operation, location);
+        e.announce(operation, place);
         if may_be_spun_on(operation.action) {
             e.recognise_spinning();
         }
         if let Action::Receive { .. } = operation.action {
             e.receiver_waits(operation.object);
         }
-        Some(e.decide())
+        let next = e.decide();
+        if next == Next::Suspend {
+            e.stand_back(me);
+        }
+        Some(next)
     });
     match next {
         Some(Next::Stay) => {}
         Some(Next::Suspend) => suspend(running, me),
-        None => enter_attentively(running, operation, location),
+        None => enter_attentively(running, operation, place),
     }
 }
 
 /// [`enter`], where something is not as usual.
-fn enter_attentively(running: &Running, operation: Operation, location: &'static Location<'static>) {
+fn enter_attentively(running: &Running, operation: Operation, place: Place) {
     if running.with(|e| e.giving_up) {
         return count_while_giving_up(running);
     }
@@ -63,7 +68,7 @@ fn enter_attentively(running: &Running, operation: Operation, location: &'static
             // The operation's object is gone, or something was freed twice.
             return (Next::Suspend, Some(me));
         }
-        e.announce(operation, location);
+        e.announce(operation, place);
         if may_be_spun_on(operation.action) {
             e.recognise_spinning();
         }
@@ -78,6 +83,7 @@ fn enter_attentively(running: &Running, operation: Operation, location: &'static
         match e.decide() {
             Next::Stay => (Next::Stay, None),
             Next::Suspend => {
+                e.stand_back(me);
                 if e.observer.is_some() {
                     // `current` is the one who goes on.
                     e.note_stack(me);
@@ -157,7 +163,7 @@ pub(super) fn perform(
     if running.with(|e| e.attention && e.giving_up) {
         return while_giving_up(running, operation.action);
     }
-    enter(running, operation, location);
+    enter(running, operation, location.into());
     if running.with(|e| e.attention && e.giving_up) {
         return while_giving_up(running, operation.action);
     }

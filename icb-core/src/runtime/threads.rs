@@ -3,8 +3,8 @@
 use super::ThreadJob;
 use super::coroutine::{Coroutine, Suspension};
 use crate::memory::happens_before::ThreadClock;
+use crate::program::Place;
 use crate::trace::{Frame, ObjectId, SourceLocation};
-use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ pub(crate) struct Thread {
     pub(crate) spawn_count: u64,
     pub(crate) name: Option<Arc<str>>,
     /// Where its pending operation stands in the program.
-    pub(crate) location: Option<&'static Location<'static>>,
+    pub(crate) location: Option<Place>,
     /// In a replay: the return addresses on its stack at its pending operation.
     pub(crate) stack: Vec<usize>,
     pub(crate) readiness: Readiness,

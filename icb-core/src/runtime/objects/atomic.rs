@@ -1,6 +1,7 @@
 //! Atomic variables. The value is in the program's memory and is read and written by the mirrored type between
 //! [`Execution::announce`] and [`Execution::finish_atomic`]; here stand the orderings and the dependence.
 
+use crate::program::Place;
 use crate::runtime::execution::Execution;
 use crate::trace::{Access, Action, Mode, Operation, Ordering};
 
@@ -43,7 +44,7 @@ impl Execution {
             thread.note_change();
             self.note_progress();
         } else {
-            let place = thread.location.map_or(0, |l| std::ptr::from_ref(l).addr());
+            let place = thread.location.map_or(0, Place::address);
             let entry = crate::runtime::threads::ReadEntry {
                 object: id.index() as u32,
                 version: object.version,

@@ -2,12 +2,12 @@
 //! so.
 
 use crate::memory::race::DataClock;
+use crate::program::Place;
 use crate::runtime::execution::Execution;
 use crate::trace::{
     Access, Action, Failure, FailureKind, Frame, Mode, ObjectId, Operation, RaceAccess, SourceLocation,
     ThreadId,
 };
-use std::panic::Location;
 
 /// State of a cell.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct CellState {
     /// In a replay: the latest accesses by (thread, write), for the report.
     seen: Vec<Seen>,
     /// With `on_race(Promote)`: places of the program that access it.
-    places: Vec<&'static Location<'static>>,
+    places: Vec<Place>,
 }
 
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Execution {
 
     fn remember_access(&mut self, cell: ObjectId, write: bool) {
         let me = self.current;
-        let location = self.threads[me].location.map(Into::into);
+        let location = self.threads[me].location.and_then(Place::location);
         let frames = self.backtrace();
         let super::State::Cell(state) = &mut self.objects[cell.index()].state else { return };
         state.seen.retain(|seen| (seen.thread, seen.write) != (me, write));
@@ -82,7 +82,7 @@ impl Execution {
     fn remember_place(&mut self, cell: ObjectId) {
         let place = self.threads[self.current].location;
         if let (super::State::Cell(state), Some(place)) = (&mut self.objects[cell.index()].state, place)
-            && !state.places.iter().any(|&known| std::ptr::eq(known, place))
+            && !state.places.contains(&place)
         {
             state.places.push(place);
         }
@@ -105,7 +105,7 @@ impl Execution {
         let mut news = false;
         if let super::State::Cell(state) = &self.objects[cell.index()].state {
             for place in &state.places {
-                news |= self.promoted.insert(std::ptr::from_ref(*place).addr());
+                news |= self.promoted.insert(place.address());
             }
         }
         if news {

@@ -18,6 +18,7 @@ use super::threads::Readiness;
 use crate::clock::VectorClock;
 use crate::memory::happens_before::AtomicClock;
 use crate::memory::race::DataClock;
+use crate::program::Place;
 use crate::trace::{Action, Mode, ObjectClass, ObjectId, Operation, ThreadId};
 
 pub(super) use channel::Channel;
@@ -302,7 +303,7 @@ impl Execution {
     pub(super) fn note_read(&mut self, object: ObjectId) {
         let version = self.object_ref(object).version;
         let thread = &mut self.threads[self.current];
-        let place = thread.location.map_or(0, |l| std::ptr::from_ref(l).addr());
+        let place = thread.location.map_or(0, Place::address);
         thread.note_read(super::threads::ReadEntry { object: object.index() as u32, version, place });
     }
 

@@ -20,7 +20,9 @@ impl Execution {
     pub(super) fn take_mutex(&mut self, mutex: ObjectId) {
         let me = self.current;
         let object = &mut self.objects[mutex.index()];
-        object.state = State::Mutex { owner: Some(me as u32) };
+        if let State::Mutex { owner } = &mut object.state {
+            *owner = Some(me as u32);
+        }
         self.threads[me].clock.acquire(&object.clock);
         self.note_lock(mutex);
     }
@@ -29,7 +31,9 @@ impl Execution {
     pub(super) fn release_mutex(&mut self, mutex: ObjectId, changed: bool) {
         let me = self.current;
         let object = &mut self.objects[mutex.index()];
-        object.state = State::Mutex { owner: None };
+        if let State::Mutex { owner } = &mut object.state {
+            *owner = None;
+        }
         self.threads[me].clock.release_into(me, &mut object.clock);
         if changed {
             self.note_change(mutex);

@@ -1,13 +1,13 @@
 //! Threads as objects: begin, end, join, park and unpark; and the pauses, which touch nothing.
 
 use super::Effect;
+use crate::program::Place;
 use crate::runtime::ThreadJob;
 use crate::runtime::coroutine::{Coroutine, Suspension};
 use crate::runtime::execution::Execution;
 use crate::runtime::threads::{Life, Readiness, Thread};
 use crate::thread_set::ThreadSet;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
-use std::panic::Location;
 use std::sync::Arc;
 
 impl Execution {
@@ -16,7 +16,7 @@ impl Execution {
         &mut self,
         name: Option<Arc<str>>,
         stack_size: Option<usize>,
-        location: Option<&'static Location<'static>>,
+        location: Option<Place>,
         job: ThreadJob,
     ) -> ThreadId {
         let index = self.thread_count;
@@ -53,7 +53,7 @@ impl Execution {
                 id: ThreadId::new(index),
                 path: self.path(index),
                 name: self.threads[index].name.as_deref().map(str::to_owned),
-                spawned_at: location.filter(|_| parent.is_some()).map(Into::into),
+                spawned_at: location.filter(|_| parent.is_some()).and_then(Place::location),
             };
             // SAFETY: see `Execution::observe_step`.
             unsafe { (*observer).thread(info) };

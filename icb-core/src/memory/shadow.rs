@@ -1,0 +1,447 @@
+//! What is known of the accesses to plain memory, by address: FastTrack (Flanagan and Freund, PLDI 2009, §3) for each
+//! granule of eight bytes, or for each byte of a granule that is not always accessed as a whole; and which memory has
+//! been freed. It knows nothing of threads but their numbers and clocks.
+
+use crate::clock::{Epoch, VectorClock};
+
+/// Bytes of a granule.
+const GRANULE: usize = 8;
+/// A freed block larger than this is remembered as a range, not by its granules, in bytes.
+const LARGE: usize = 4096;
+const FIRST_BITS: u32 = 10;
+
+/// One access.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryAccess<'a> {
+    /// First byte.
+    pub address: usize,
+    /// Bytes.
+    pub size: usize,
+    /// Whether it writes.
+    pub write: bool,
+    /// Who.
+    pub thread: usize,
+    /// What the thread has seen.
+    pub clock: &'a VectorClock,
+    /// The place of the program, for reports.
+    pub place: usize,
+}
+
+/// The earlier access of a race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EarlierAccess {
+    /// First byte of the part of memory that both touch.
+    pub address: usize,
+    /// Who.
+    pub thread: usize,
+    /// Whether it wrote.
+    pub write: bool,
+    /// The place of the program.
+    pub place: usize,
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    /// It is not ordered with an earlier one.
+    Race(EarlierAccess),
+    /// The memory has been freed.
+    Freed {
+        /// First byte of the access in freed memory.
+        address: usize,
+    },
+}
+
+/// The accesses to some bytes that are always accessed together.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    write: Epoch,
+    read: Epoch,
+    write_place: usize,
+    read_place: usize,
+    /// Once reads are concurrent, the latest one of each thread: number in `reads` + 1.
+    reads: u32,
+}
+
+impl Cell {
+    const NEW: Cell = Cell { write: Epoch::NONE, read: Epoch::NONE, write_place: 0, read_place: 0, reads: 0 };
+}
+
+/// A granule that this execution has touched.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    granule: usize,
+    epoch: u32,
+    /// Its cell; the first of eight, one for each byte, if it is `split`.
+    cell: u32,
+    /// The bytes that the one cell is about.
+    bytes: u8,
+    split: bool,
+    freed: bool,
+}
+
+/// The shadow of the memory that the running execution has touched. Open addressing; entries of earlier executions count
+/// as free.
+#[derive(Debug)]
+pub struct Shadow {
+    entries: Vec<Entry>,
+    shift: u32,
+    used: usize,
+    epoch: u32,
+    cells: Vec<Cell>,
+    reads: Vec<VectorClock>,
+    reads_used: usize,
+    /// Large freed blocks: first byte, and the one after the last.
+    freed: Vec<(usize, usize)>,
+}
+
+impl Default for Shadow {
+    fn default() -> Self {
+        Shadow {
+            entries: Vec::new(),
+            shift: usize::BITS - FIRST_BITS,
+            used: 0,
+            epoch: 0,
+            cells: Vec::new(),
+            reads: Vec::new(),
+            reads_used: 0,
+            freed: Vec::new(),
+        }
+    }
+}
+
+/// The bytes of a granule from `first` on, as a mask.
+#[inline]
+const fn mask(first: usize, count: usize) -> u8 {
+    (((1u16 << count) - 1) << first) as u8
+}
+
+impl Shadow {
+    /// An execution begins: nothing is known. Epochs are never zero and never come back.
+    pub fn begin(&mut self, epoch: u32) {
+        self.epoch = epoch;
+        self.used = 0;
+        self.cells.clear();
+        self.reads_used = 0;
+        self.freed.clear();
+    }
+
+    /// Takes note of an access and says what is wrong with it.
+    #[inline]
+    pub fn access(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
+        if !self.freed.is_empty() {
+            let end = access.address + access.size;
+            if let Some(&(first, _)) =
+                self.freed.iter().find(|&&(first, last)| access.address < last && first < end)
+            {
+                return Some(Trouble::Freed { address: access.address.max(first) });
+            }
+        }
+        let mut trouble = None;
+        let (mut at, end) = (access.address, access.address + access.size);
+        while at < end {
+            let first = at % GRANULE;
+            let count = (GRANULE - first).min(end - at);
+            let found = self.granule(at / GRANULE, mask(first, count), access);
+            trouble = trouble.or(found);
+            at += count;
+        }
+        trouble
+    }
+
+    /// A block of memory is freed, which is a write of it: says with which access that is not ordered.
+    pub fn free(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
+        let end = access.address + access.size;
+        if access.size > LARGE {
+            let (first, last) = (access.address / GRANULE, end.div_ceil(GRANULE));
+            let touched: Vec<usize> = (0..self.entries.len())
+                .filter(|&index| {
+                    let entry = &self.entries[index];
+                    entry.epoch == self.epoch && (first..last).contains(&entry.granule) && !entry.freed
+                })
+                .collect();
+            let mut trouble = None;
+            for index in touched {
+                let granule = self.entries[index].granule;
+                let found = self.granule(granule, u8::MAX, access);
+                trouble = trouble.or(found);
+            }
+            self.freed.push((access.address, end));
+            return trouble;
+        }
+        let mut trouble = None;
+        for granule in access.address / GRANULE..end.div_ceil(GRANULE) {
+            let index = self.entry(granule);
+            let entry = self.entries[index];
+            if entry.bytes != 0 || entry.split {
+                let found = self.granule(granule, u8::MAX, access);
+                trouble = trouble.or(found);
+            }
+            let index = self.entry(granule);
+            self.entries[index].freed = true;
+        }
+        trouble
+    }
+
+    #[inline]
+    fn slot(&self, granule: usize) -> usize {
+        granule.wrapping_mul(0x9E37_79B9_7F4A_7C15_usize) >> self.shift
+    }
+
+    /// The index of the granule's entry, which is made if need be.
+    #[inline]
+    fn entry(&mut self, granule: usize) -> usize {
+        let mask = self.entries.len().wrapping_sub(1);
+        let mut index = self.slot(granule);
+        while let Some(entry) = self.entries.get(index & mask) {
+            if entry.epoch != self.epoch {
+                break;
+            }
+            if entry.granule == granule {
+                return index & mask;
+            }
+            index += 1;
+        }
+        self.enter(granule)
+    }
+
+    #[cold]
+    fn enter(&mut self, granule: usize) -> usize {
+        if (self.used + 1) * 2 > self.entries.len() {
+            self.grow();
+        }
+        self.used += 1;
+        let mask = self.entries.len() - 1;
+        let mut index = self.slot(granule) & mask;
+        while self.entries[index].epoch == self.epoch {
+            index = (index + 1) & mask;
+        }
+        self.entries[index] = Entry { granule, epoch: self.epoch, ..Entry::default() };
+        index
+    }
+
+    fn grow(&mut self) {
+        let size = (self.entries.len() * 2).max(1 << FIRST_BITS);
+        let old = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
+        self.shift = usize::BITS - size.trailing_zeros();
+        let epoch = self.epoch;
+        for entry in old.into_iter().filter(|entry| entry.epoch == epoch) {
+            let mut index = self.slot(entry.granule) & (size - 1);
+            while self.entries[index].epoch == epoch {
+                index = (index + 1) & (size - 1);
+            }
+            self.entries[index] = entry;
+        }
+    }
+
+    #[inline]
+    fn granule(&mut self, granule: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
+        let index = self.entry(granule);
+        let entry = self.entries[index];
+        let address = granule * GRANULE;
+        if entry.freed {
+            return Some(Trouble::Freed { address: address + bytes.trailing_zeros() as usize });
+        }
+        let first = if entry.split {
+            entry.cell
+        } else if entry.bytes == bytes {
+            return self.cell(entry.cell as usize, address + bytes.trailing_zeros() as usize, access);
+        } else if entry.bytes == 0 {
+            let cell = self.cells.len();
+            self.cells.push(Cell::NEW);
+            self.entries[index].cell = cell as u32;
+            self.entries[index].bytes = bytes;
+            return self.cell(cell, address + bytes.trailing_zeros() as usize, access);
+        } else {
+            self.split(index)
+        };
+        let mut trouble = None;
+        for byte in (0..GRANULE).filter(|byte| bytes & (1 << byte) != 0) {
+            let found = self.cell(first as usize + byte, address + byte, access);
+            trouble = trouble.or(found);
+        }
+        trouble
+    }
+
+    /// From now on each byte of the granule has a cell of its own.
+    #[cold]
+    fn split(&mut self, index: usize) -> u32 {
+        let Entry { cell, bytes, .. } = self.entries[index];
+        let (old, first) = (self.cells[cell as usize], self.cells.len() as u32);
+        for byte in 0..GRANULE {
+            let mut new = if bytes & (1 << byte) != 0 { old } else { Cell::NEW };
+            if new.reads != 0 {
+                new.reads = self.copy_reads(new.reads);
+            }
+            self.cells.push(new);
+        }
+        self.entries[index].cell = first;
+        self.entries[index].split = true;
+        first
+    }
+
+    fn new_reads(&mut self) -> u32 {
+        if self.reads.len() == self.reads_used {
+            self.reads.push(VectorClock::new());
+        }
+        self.reads[self.reads_used].clear();
+        self.reads_used += 1;
+        self.reads_used as u32
+    }
+
+    fn copy_reads(&mut self, from: u32) -> u32 {
+        let to = self.new_reads();
+        let copy = self.reads[from as usize - 1].clone();
+        self.reads[to as usize - 1].clone_from(&copy);
+        to
+    }
+
+    #[inline]
+    fn cell(&mut self, index: usize, address: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
+        let now = access.clock.epoch(access.thread);
+        let cell = &mut self.cells[index];
+        let race = |thread: u32, write, place| {
+            Some(Trouble::Race(EarlierAccess { address, thread: thread as usize, write, place }))
+        };
+        let mut trouble = None;
+        if !cell.write.happens_before(access.clock) {
+            trouble = race(cell.write.thread, true, cell.write_place);
+        }
+        if access.write {
+            if trouble.is_none() {
+                if cell.reads != 0 {
+                    if let Some(thread) = self.reads[cell.reads as usize - 1].first_beyond(access.clock) {
+                        trouble = race(thread as u32, false, cell.read_place);
+                    }
+                } else if !cell.read.happens_before(access.clock) {
+                    trouble = race(cell.read.thread, false, cell.read_place);
+                }
+            }
+            *cell = Cell { write: now, write_place: access.place, ..Cell::NEW };
+            return trouble;
+        }
+        cell.read_place = access.place;
+        if cell.reads != 0 {
+            self.reads[cell.reads as usize - 1].set(access.thread, now.time);
+        } else if cell.read.thread == now.thread || cell.read.happens_before(access.clock) {
+            cell.read = now;
+        } else {
+            let before = cell.read;
+            let reads = self.new_reads();
+            self.cells[index].reads = reads;
+            let clock = &mut self.reads[reads as usize - 1];
+            clock.set(before.thread as usize, before.time);
+            clock.set(access.thread, now.time);
+        }
+        trouble
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(entries: &[u32]) -> VectorClock {
+        let mut clock = VectorClock::new();
+        for (thread, &time) in entries.iter().enumerate() {
+            clock.set(thread, time);
+        }
+        clock
+    }
+
+    fn touch(
+        shadow: &mut Shadow,
+        (address, size): (usize, usize),
+        write: bool,
+        thread: usize,
+        clock: &VectorClock,
+    ) -> Option<Trouble> {
+        shadow.access(&MemoryAccess { address, size, write, thread, clock, place: thread + 100 })
+    }
+
+    #[test]
+    fn unordered_accesses_of_the_same_bytes_race() {
+        let (a, b) = (clock(&[1, 0]), clock(&[0, 1]));
+        let race =
+            |address, write| Some(Trouble::Race(EarlierAccess { address, thread: 0, write, place: 100 }));
+        for ((first, second), at) in [
+            (((800, 8), (800, 8)), Some(800)),
+            (((800, 4), (804, 4)), None),
+            (((800, 4), (803, 1)), Some(803)),
+            (((801, 1), (800, 8)), Some(801)),
+            (((804, 8), (810, 2)), Some(810)),
+            (((804, 8), (812, 4)), None),
+            (((800, 100), (896, 8)), Some(896)),
+        ] {
+            let mut shadow = Shadow::default();
+            for epoch in 1..4 {
+                shadow.begin(epoch);
+                assert_eq!(touch(&mut shadow, first, true, 0, &a), None);
+                let expected = at.and_then(|at| race(at, true));
+                assert_eq!(touch(&mut shadow, second, epoch == 2, 1, &b), expected);
+                shadow.begin(epoch + 100);
+                assert_eq!(touch(&mut shadow, first, false, 0, &a), None);
+                assert_eq!(touch(&mut shadow, second, false, 1, &b), None);
+                shadow.begin(epoch + 200);
+                assert_eq!(touch(&mut shadow, first, false, 0, &a), None);
+                let expected = at.and_then(|at| race(at, false));
+                assert_eq!(touch(&mut shadow, second, true, 1, &b), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn ordered_accesses_do_not() {
+        let mut shadow = Shadow::default();
+        shadow.begin(1);
+        assert_eq!(touch(&mut shadow, (64, 8), true, 0, &clock(&[1, 0, 0])), None);
+        assert_eq!(touch(&mut shadow, (64, 8), false, 1, &clock(&[1, 1, 0])), None);
+        assert_eq!(touch(&mut shadow, (64, 8), false, 2, &clock(&[1, 0, 1])), None);
+        assert_eq!(touch(&mut shadow, (64, 1), true, 0, &clock(&[2, 1, 1])), None);
+        let race = touch(&mut shadow, (64, 8), true, 0, &clock(&[3, 1, 0]));
+        assert!(matches!(race, Some(Trouble::Race(EarlierAccess { thread: 2, write: false, .. }))));
+    }
+
+    #[test]
+    fn freed_memory_is_not_touched() {
+        for size in [40, 10_000] {
+            let mut shadow = Shadow::default();
+            shadow.begin(1);
+            let (a, b) = (clock(&[1, 0]), clock(&[1, 1]));
+            assert_eq!(touch(&mut shadow, (4096 + 16, 8), true, 0, &a), None);
+            let free = |clock| MemoryAccess { address: 4096, size, write: true, thread: 1, clock, place: 0 };
+            let unordered = clock(&[0, 1]);
+            assert!(matches!(shadow.free(&free(&unordered)), Some(Trouble::Race(_))));
+            assert_eq!(
+                touch(&mut shadow, (4096 + 20, 4), false, 1, &b),
+                Some(Trouble::Freed { address: 4116 })
+            );
+            assert_eq!(touch(&mut shadow, (4088, 8), false, 1, &b), None);
+            assert_eq!(touch(&mut shadow, (4096 + size, 8), false, 1, &b), None);
+            shadow.begin(2);
+            assert_eq!(touch(&mut shadow, (4096 + 16, 8), true, 0, &a), None);
+            assert_eq!(shadow.free(&free(&b)), None);
+        }
+    }
+
+    #[test]
+    fn many_granules_are_kept_apart() {
+        let mut shadow = Shadow::default();
+        let a = clock(&[1]);
+        for epoch in 1..3 {
+            shadow.begin(epoch);
+            for index in 0..5_000 {
+                assert_eq!(touch(&mut shadow, (index * 8, 8), true, 0, &a), None);
+            }
+            let b = clock(&[0, 1]);
+            for index in 0..5_000 {
+                let race = touch(&mut shadow, (index * 8, 8), false, 1, &b);
+                let address = index * 8;
+                assert_eq!(
+                    race,
+                    Some(Trouble::Race(EarlierAccess { address, thread: 0, write: true, place: 100 }))
+                );
+            }
+        }
+    }
+}
