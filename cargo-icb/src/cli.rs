@@ -350,6 +350,10 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "PACKAGE", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) except: Vec<String>,
+    /// Zero-change: check every load and store of memory that no type wraps (raw pointers, `UnsafeCell::get`, `static mut`)
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) accesses: bool,
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH")]
     #[serde(skip)]

@@ -20,6 +20,17 @@ pub(crate) const PACKAGES: &str = "ICB_SWAP_PACKAGES";
 pub(crate) const EXCEPT: &str = "ICB_SWAP_EXCEPT";
 /// The harness with the allocator, and the one without; where there are none, `test` is the real one.
 pub(crate) const HARNESSES: [&str; 2] = ["ICB_SWAP_HARNESS", "ICB_SWAP_PLAIN_HARNESS"];
+/// Set if the instrumented crates report every access to plain memory.
+pub(crate) const ACCESSES: &str = "ICB_SWAP_ACCESSES";
+/// The compiler's flags for that: LLVM's instrumentation pass for the thread sanitizer, whose hooks the mirrored library
+/// defines. Atomics are left out, because the mirrored types report them.
+/// It runs before the optimiser, which would delete accesses, and widen some beyond what the pass knows.
+const ACCESS_FLAGS: [&str; 3] = [
+    "-Cno-prepopulate-passes",
+    "-Cpasses=forceattrs,function(mem2reg),tsan-module,function(tsan),default<O2>",
+    "-Cllvm-args=-force-attribute=sanitize_thread -tsan-instrument-read-before-write=1 \
+     -tsan-instrument-func-entry-exit=0 -tsan-instrument-atomics=0",
+];
 /// Where the procedural macros are that the library was compiled with, if cargo does not say so itself.
 pub(crate) const MACROS: &str = "ICB_SWAP_MACROS";
 /// The directory of notes about what could not be instrumented.
@@ -48,7 +59,8 @@ pub(crate) fn run(library: &Path) -> ExitCode {
     let lists =
         |list: &str| variable(list).split(',').any(|spec| spec == "*" || names(spec, &package, &version));
     let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let swap = Swap { library, macros: path(MACROS), harnesses: HARNESSES.map(path) };
+    let accesses = std::env::var_os(ACCESSES).is_some();
+    let swap = Swap { library, macros: path(MACROS), harnesses: HARNESSES.map(path), accesses };
     if !lists(PACKAGES) || lists(EXCEPT) {
         return execute(compiler.command(swap.rewrite(arguments, Facades::None, None)));
     }
@@ -85,7 +97,7 @@ impl Compiler {
             None => Command::new(&self.rustc),
         };
         command.args(arguments);
-        for name in [LIBRARY, PACKAGES, EXCEPT, MACROS, NOTES, NEXT].into_iter().chain(HARNESSES) {
+        for name in [LIBRARY, PACKAGES, EXCEPT, MACROS, NOTES, NEXT, ACCESSES].into_iter().chain(HARNESSES) {
             command.env_remove(name);
         }
         command
@@ -118,6 +130,7 @@ pub(super) struct Swap<'a> {
     library: &'a Path,
     macros: Option<PathBuf>,
     harnesses: [Option<PathBuf>; 2],
+    accesses: bool,
 }
 
 impl Swap<'_> {
@@ -149,6 +162,9 @@ impl Swap<'_> {
                 }
                 _ => rewritten.push(argument.clone()),
             }
+        }
+        if self.accesses && !facades.names().is_empty() {
+            rewritten.extend(ACCESS_FLAGS.map(OsString::from));
         }
         let facades = facades.names().iter().map(|name| (*name, self.library));
         for (name, path) in facades.chain(harness.map(|path| ("test", path))) {
@@ -193,6 +209,7 @@ mod unit {
             library: Path::new("/d/libicb_std-1.rlib"),
             macros: None,
             harnesses: ["/d/h.rlib", "/d/p.rlib"].map(|path| Some(path.into())),
+            accesses: false,
         };
         let arguments = words(arguments);
         let harness = swap.harness(&arguments, plain);

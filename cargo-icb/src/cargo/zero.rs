@@ -88,6 +88,8 @@ pub(crate) struct Zero {
     /// The packages that are instrumented; empty is all.
     only: BTreeSet<String>,
     except: BTreeSet<String>,
+    /// Accesses to plain memory are reported.
+    accesses: bool,
     /// Where the build goes.
     pub(crate) directory: PathBuf,
 }
@@ -102,7 +104,8 @@ impl Zero {
             only.extend(workspace.names().map(str::to_owned));
         }
         except.extend(OWN.map(str::to_owned));
-        Ok(Zero { facade, only, except, directory: workspace.directory.join("zero") })
+        let directory = workspace.directory.join("zero");
+        Ok(Zero { facade, only, except, accesses: options.accesses, directory })
     }
 
     /// Compiler flags. Cargo knows nothing of what the wrapper adds; a flag that changes with it makes cargo compile anew
@@ -111,7 +114,7 @@ impl Zero {
         let mut hasher = DefaultHasher::new();
         // Another version of this executable may compile in another way.
         let ways = [include_str!("wrapper.rs"), include_str!("attempt.rs")];
-        (&self.facade.key, &self.only, &self.except, ways).hash(&mut hasher);
+        (&self.facade.key, &self.only, &self.except, self.accesses, ways).hash(&mut hasher);
         [
             "--cfg".to_owned(),
             format!("icb_facade=\"{:016x}\"", hasher.finish()),
@@ -137,6 +140,9 @@ impl Zero {
             (wrapper::MACROS, path(&self.facade.macros)),
             (wrapper::NOTES, path(&self.notes_directory())),
         ];
+        if self.accesses {
+            environment.push((wrapper::ACCESSES, "1".into()));
+        }
         environment.extend(recipe.config.wrapper().map(|users| (wrapper::NEXT, users)));
         Ok(environment)
     }

@@ -176,6 +176,7 @@ fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
         instrument: list(&stored.instrument, &given.instrument),
         only: list(&stored.only, &given.only),
         except: list(&stored.except, &given.except),
+        accesses: stored.accesses || given.accesses,
         ..BuildArgs::default()
     }
 }

@@ -9,6 +9,8 @@ pub(crate) enum Kind {
     Atomic = 0,
     Cell = 1,
     Count = 2,
+    /// A granule of plain memory.
+    Memory = 3,
 }
 
 /// The key of an object of this kind.
@@ -143,7 +145,7 @@ impl AddressMap {
             return;
         }
         for address in (start..start + size).step_by(self.stride) {
-            for kind in [Kind::Atomic, Kind::Cell, Kind::Count] {
+            for kind in [Kind::Atomic, Kind::Cell, Kind::Count, Kind::Memory] {
                 if self.get(key(address, kind)).is_some() {
                     self.insert(key(address, kind), GONE);
                 }

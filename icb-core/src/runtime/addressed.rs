@@ -221,7 +221,7 @@ impl Execution {
         let gone = gone || (suspect && self.quarantine.holds(address.addr()));
         let class = match kind {
             Kind::Atomic => ObjectClass::Atomic,
-            Kind::Cell => ObjectClass::Cell,
+            Kind::Cell | Kind::Memory => ObjectClass::Cell,
             Kind::Count => ObjectClass::Count,
         };
         let object = self.register(class, type_name, address, Some(location.into()));

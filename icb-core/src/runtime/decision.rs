@@ -25,6 +25,10 @@ impl Execution {
     #[inline(always)]
     pub(super) fn announce(&mut self, operation: Operation, place: Place) {
         let me = self.current;
+        if self.accesses_hooked {
+            // The thread that has freed them is the one that runs.
+            self.note_freed();
+        }
         self.pending[me] = operation;
         self.threads[me].location = Some(place);
         if self.every_point

@@ -10,6 +10,7 @@ use super::coroutine::Pool;
 use super::objects::Object;
 use super::threads::Thread;
 use crate::dependence::DependenceHash;
+use crate::memory::shadow::Shadow;
 use crate::program::{Chooser, End, Foreseen, Granularity, Observer, Place, SchedulingPoint, ThreadSet};
 use crate::recording::Tape;
 use crate::trace::{Access, Failure, FailureKind, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId};
@@ -103,6 +104,10 @@ pub(super) struct Execution {
     /// Something is not as usual: somebody watches the steps, a thread unwinds, the execution has ended or is being
     /// given up. Where it is not set, an operation takes the short way.
     pub(super) attention: bool,
+    /// Some crate of the program reports its accesses to plain memory.
+    pub(super) accesses_hooked: bool,
+    pub(super) shadow: Shadow,
+    pub(super) memory_notes: super::accesses::MemoryNotes,
     /// What the chooser has decided beforehand; empty if it must be asked.
     pub(super) foreseen: Script,
     pub(super) observer: Option<*mut dyn Observer>,
@@ -223,6 +228,9 @@ impl Execution {
             has_counts: false,
             every_point: false,
             attention: false,
+            accesses_hooked: false,
+            shadow: Shadow::default(),
+            memory_notes: super::accesses::MemoryNotes::default(),
             foreseen: Script::default(),
             observer: None,
             backtraces: false,
@@ -265,6 +273,11 @@ impl Execution {
         self.pending.clear();
         self.object_count = 0;
         self.map.begin(epoch);
+        self.accesses_hooked = super::accesses::instrumented();
+        if self.accesses_hooked {
+            self.shadow.begin(epoch);
+            self.memory_notes.begin();
+        }
         self.hash.clear();
         self.enabled.clear();
         self.early.clear();
@@ -351,6 +364,9 @@ impl Execution {
             let index = self.quarantine.noted;
             self.quarantine.noted += 1;
             let block = self.quarantine.get(index);
+            if self.accesses_hooked {
+                self.memory_freed(block.start, block.size);
+            }
             if self.map.may_hold(block.start, block.size) {
                 self.map.forget_block(block.start, block.size);
             }

@@ -1,5 +1,6 @@
 //! Runs a closure as a program of coroutines: one execution at a time, under a chooser.
 
+mod accesses;
 mod address_map;
 mod addressed;
 mod allocator;
@@ -9,6 +10,8 @@ mod coroutine;
 mod debugger;
 mod decision;
 mod execution;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub mod hooks;
 mod image;
 mod leaks;
 mod ledger;
@@ -21,6 +24,7 @@ mod statics;
 mod telling;
 mod threads;
 
+pub use accesses::instrumented;
 pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_last, fence};
 pub use allocator::{Allocator, allocation_count, is_installed as allocator_is_installed};
 pub use backtrace::backtrace_count;
@@ -330,6 +334,8 @@ enum ThreadJob {
 impl Job for ThreadJob {
     fn run(self) {
         let Some(running) = running() else { return };
+        let marker = 0u8;
+        running.with(|e| e.threads[e.current].stack_bottom = (&raw const marker).addr());
         begin(running);
         let result = catch_unwind(AssertUnwindSafe(move || match self {
             ThreadJob::Main(main) => {
@@ -380,6 +386,9 @@ fn end(running: &Running, panicked: bool) {
         if e.giving_up {
             e.threads[me].life = Life::Ended;
             return;
+        }
+        if e.accesses_hooked {
+            e.note_freed();
         }
         e.threads[me].unwinding = false;
         e.threads[me].panicked = panicked;

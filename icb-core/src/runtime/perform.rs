@@ -105,7 +105,12 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
 #[inline]
 fn resumed(running: &Running) {
     if running.with(|e| e.giving_up) {
-        give_up(running);
+        if running.with(|e| e.threads[e.current].in_hook) {
+            // The hook returns, and the thread unwinds at its next operation.
+            running.with(|e| e.threads[e.current].unwinds_late = true);
+        } else {
+            give_up(running);
+        }
     }
 }
 
@@ -141,6 +146,9 @@ fn give_up(running: &Running) {
 fn count_while_giving_up(running: &Running) {
     /// More operations than any destructor needs.
     const MAX_STEPS: u32 = 100_000;
+    if running.with(|e| std::mem::take(&mut e.threads[e.current].unwinds_late)) {
+        give_up(running);
+    }
     let steps = running.with(|e| {
         e.give_up_steps += 1;
         e.give_up_steps

@@ -147,7 +147,10 @@ impl Execution {
     /// Where in the program the running thread stands, if a failure is being replayed.
     #[cold]
     pub(super) fn backtrace(&mut self) -> Vec<Frame> {
-        if self.backtraces { self.resolver.frames(&backtrace::addresses()) } else { Vec::new() }
+        if !self.backtraces {
+            return Vec::new();
+        }
+        self.resolver.frames(&backtrace::addresses())
     }
 
     /// The calling thread is about to wait: in a replay, remembers where.

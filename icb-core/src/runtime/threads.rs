@@ -108,6 +108,12 @@ pub(crate) struct Thread {
     pub(crate) patience: u32,
     /// Exchanges in a row that failed for no reason.
     pub(crate) spurious_failures: u32,
+    /// Just above its stack's first frame.
+    pub(crate) stack_bottom: usize,
+    /// It waits inside an access hook, which must not unwind.
+    pub(crate) in_hook: bool,
+    /// It must be unwound as soon as it can be.
+    pub(crate) unwinds_late: bool,
     pub(crate) locals: Vec<Local>,
 }
 
@@ -155,6 +161,9 @@ impl Default for Thread {
             repeated_turns: 0,
             patience: 1,
             spurious_failures: 0,
+            stack_bottom: 0,
+            in_hook: false,
+            unwinds_late: false,
             locals: Vec::new(),
         }
     }
@@ -201,6 +210,8 @@ impl Thread {
         self.awaiting = false;
         self.repeated_turns = 0;
         self.patience = 1;
+        self.in_hook = false;
+        self.unwinds_late = false;
         self.spurious_failures = 0;
         self.stack.clear();
     }

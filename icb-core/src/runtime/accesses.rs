@@ -1,0 +1,333 @@
+//! Loads and stores of plain memory, as the compiler's instrumentation pass reports them: crates that `cargo icb` compiles
+//! with it call the functions below before each access that no type wraps (`UnsafeCell::get`, raw pointers, `static mut`,
+//! slices). The names are those of LLVM's thread sanitizer, whose pass it is; its runtime is not linked.
+//!
+//! A hook takes no lock, allocates nothing once warm, never unwinds, and does nothing outside an execution. Accesses to
+//! the calling thread's own stack are passed over. Not seen: what `std` was compiled to beforehand, inline assembly,
+//! foreign code. Atomics need no hook: the mirrored types have them.
+
+use super::address_map::{GONE, Kind, key};
+use super::execution::Execution;
+use super::perform::enter;
+use super::{Running, running};
+use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
+use crate::program::{Granularity, Place};
+use crate::trace::{
+    Access, Action, Failure, FailureKind, Frame, Mode, ObjectClass, ObjectId, Operation, RaceAccess, ThreadId,
+};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Some crate of the program reports its accesses.
+static INSTRUMENTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether some crate of the program was compiled so that it reports its accesses.
+#[must_use]
+pub fn instrumented() -> bool {
+    INSTRUMENTED.load(Ordering::Relaxed)
+}
+
+/// Says that some crate of the program reports its accesses.
+pub(super) fn set_instrumented() {
+    INSTRUMENTED.store(true, Ordering::Relaxed);
+}
+
+/// Bytes of a granule, as the shadow has them.
+const GRANULE: usize = 8;
+
+/// What a hook is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hooked {
+    pub(super) address: usize,
+    pub(super) size: usize,
+    pub(super) write: bool,
+    /// The return address of the hook.
+    pub(super) place: usize,
+}
+
+/// What is remembered of plain memory beside its shadow.
+#[derive(Debug, Default)]
+pub(super) struct MemoryNotes {
+    /// In a replay: who was where, by granule.
+    seen: HashMap<usize, Vec<Seen>>,
+    /// Where scheduling points can come of races: the places that access a granule.
+    places: HashMap<usize, Vec<usize>>,
+    /// Places known to be, or not to be, in the mirrored library's own code.
+    own: HashMap<usize, bool>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    thread: usize,
+    write: bool,
+    addresses: Vec<usize>,
+}
+
+impl MemoryNotes {
+    /// An execution begins. What is known of places is kept.
+    pub(super) fn begin(&mut self) {
+        self.seen.clear();
+        self.places.clear();
+    }
+}
+
+/// An access is about to happen.
+#[inline]
+pub(super) fn accessed(hooked: Hooked) {
+    let Some(running) = running() else { return };
+    let marker = 0u8;
+    let stack = (&raw const marker).addr();
+    if running.with(|e| e.passes_over(hooked.address, stack)) {
+        return;
+    }
+    if running.with(|e| e.is_memory_point(hooked.place)) {
+        take_step(running, hooked);
+    }
+    running.with(|e| e.check_memory(hooked));
+}
+
+/// The access is a scheduling point, and a step.
+#[cold]
+fn take_step(running: &Running, hooked: Hooked) {
+    let operation = running.with(|e| e.memory_operation(hooked));
+    running.with(|e| e.threads[e.current].in_hook = true);
+    enter(running, operation, Place::of_code(hooked.place));
+    running.with(|e| {
+        e.threads[e.current].in_hook = false;
+        if !e.giving_up && e.end.is_none() {
+            e.finish_memory(operation, hooked.write);
+        }
+    });
+}
+
+impl Execution {
+    /// Whether nobody needs to know of an access: it is to the running thread's own stack, whose top is at `stack` at least.
+    #[inline]
+    fn passes_over(&self, address: usize, stack: usize) -> bool {
+        let own = stack..self.threads[self.current].stack_bottom;
+        own.contains(&address) || !self.accesses_hooked || self.giving_up || self.end.is_some()
+    }
+
+    /// Whether accesses at this place of the program are scheduling points.
+    #[inline]
+    fn is_memory_point(&self, place: usize) -> bool {
+        !self.promoted.is_empty() && self.promoted.contains(&Place::of_code(place).address())
+    }
+
+    fn granule_object(&mut self, address: usize) -> ObjectId {
+        let address: *const () = std::ptr::without_provenance(address / GRANULE * GRANULE);
+        match self.map.get(key(address.addr(), Kind::Memory)) {
+            Some(object) if object != GONE => ObjectId::new(object as usize),
+            _ => {
+                let object = self.register(ObjectClass::Cell, "memory", address, None);
+                self.map.insert(key(address.addr(), Kind::Memory), object.index() as u32);
+                object
+            }
+        }
+    }
+
+    /// The step of an access: the granule of its first byte, and the one of its last.
+    fn memory_operation(&mut self, hooked: Hooked) -> Operation {
+        let action = if hooked.write { Action::CellWrite } else { Action::CellRead };
+        let first = self.granule_object(hooked.address);
+        let end = hooked.address + hooked.size - 1;
+        if end / GRANULE == hooked.address / GRANULE {
+            return Operation::new(action, first);
+        }
+        let last = self.granule_object(end);
+        Operation::with_other(action, first, last)
+    }
+
+    fn finish_memory(&mut self, operation: Operation, write: bool) {
+        let mode = if write { Mode::Write } else { Mode::Read };
+        for object in [operation.object, operation.other] {
+            if !object.is_some() {
+                continue;
+            }
+            if write {
+                self.note_change(object);
+            } else {
+                self.note_read(object);
+            }
+        }
+        let objects = [operation.object, operation.other].into_iter().filter(|object| object.is_some());
+        self.accesses.clear();
+        self.accesses.extend(objects.map(|object| Access { object, mode }));
+        self.finish_many(operation, 0, None);
+    }
+
+    /// Checks an access of the running thread and takes note of it.
+    #[inline]
+    fn check_memory(&mut self, hooked: Hooked) {
+        self.note_freed();
+        let me = self.current;
+        if hooked.size == 0 || self.end.is_some() {
+            return;
+        }
+        let clock = &self.threads[me].clock.clock;
+        let access = MemoryAccess {
+            address: hooked.address,
+            size: hooked.size,
+            write: hooked.write,
+            thread: me,
+            clock,
+            place: hooked.place,
+        };
+        let trouble = self.shadow.access(&access);
+        if self.remembers_places() {
+            self.remember_places(hooked);
+        }
+        if self.backtraces {
+            self.remember_access_to(hooked);
+        }
+        if let Some(trouble) = trouble {
+            self.in_trouble(hooked, trouble);
+        }
+    }
+
+    #[inline]
+    fn remembers_places(&self) -> bool {
+        self.settings.promote || self.settings.granularity == Granularity::EveryAccess
+    }
+
+    fn granules(hooked: Hooked) -> std::ops::RangeInclusive<usize> {
+        hooked.address / GRANULE..=(hooked.address + hooked.size - 1) / GRANULE
+    }
+
+    #[cold]
+    fn remember_places(&mut self, hooked: Hooked) {
+        for granule in Self::granules(hooked) {
+            let places = self.memory_notes.places.entry(granule).or_default();
+            if !places.contains(&hooked.place) {
+                places.push(hooked.place);
+            }
+        }
+    }
+
+    #[cold]
+    fn remember_access_to(&mut self, hooked: Hooked) {
+        let me = self.current;
+        let addresses = super::backtrace::addresses();
+        for granule in Self::granules(hooked) {
+            let seen = self.memory_notes.seen.entry(granule).or_default();
+            seen.retain(|seen| (seen.thread, seen.write) != (me, hooked.write));
+            seen.push(Seen { thread: me, write: hooked.write, addresses: addresses.clone() });
+        }
+    }
+
+    /// A block has been freed by the running thread: nobody may touch it from now on.
+    #[cold]
+    pub(super) fn memory_freed(&mut self, start: usize, size: usize) {
+        let me = self.current;
+        let clock = &self.threads[me].clock.clock;
+        let place = self.threads[me].location.map_or(0, Place::address);
+        let access = MemoryAccess { address: start, size, write: true, thread: me, clock, place };
+        let trouble = self.shadow.free(&access);
+        let hooked = Hooked { address: start, size, write: true, place: 0 };
+        if let Some(Trouble::Race(earlier)) = trouble
+            && self.end.is_none()
+            && !self.is_own(earlier.place)
+        {
+            self.fail_by_race(hooked, earlier, true);
+        }
+    }
+
+    #[cold]
+    fn in_trouble(&mut self, hooked: Hooked, trouble: Trouble) {
+        if self.is_own(hooked.place) || self.own_code_runs() {
+            return;
+        }
+        match trouble {
+            Trouble::Race(earlier) if self.is_own(earlier.place) => {}
+            Trouble::Race(earlier) if self.settings.promote => self.promote_memory(earlier),
+            Trouble::Race(earlier) => self.fail_by_race(hooked, earlier, false),
+            Trouble::Freed { .. } => {
+                let kind = if hooked.write { "written" } else { "read" };
+                let message = format!("memory is {kind} after it has been freed");
+                self.threads[self.current].location = Some(Place::of_code(hooked.place));
+                self.fail(Failure::new(FailureKind::UseAfterFree, message));
+            }
+        }
+    }
+
+    /// The places that access the granule become scheduling points; the search begins anew if that is news.
+    fn promote_memory(&mut self, earlier: EarlierAccess) {
+        let mut news = false;
+        if let Some(places) = self.memory_notes.places.get(&(earlier.address / GRANULE)) {
+            for place in places {
+                news |= self.promoted.insert(Place::of_code(*place).address());
+            }
+        }
+        if news {
+            self.promotion = true;
+            self.stop(crate::program::End::GivenUp);
+        }
+    }
+
+    fn fail_by_race(&mut self, hooked: Hooked, earlier: EarlierAccess, frees: bool) {
+        let me = self.current;
+        let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
+        let mut second = self.memory_access(earlier.address, me, hooked.write, hooked.place);
+        if frees {
+            second.location = self.observer.and(self.threads[me].location).and_then(Place::location);
+        }
+        let side = |access: &RaceAccess, verb: &str| match &access.location {
+            Some(location) => format!("{verb} by {} at {location}", access.thread),
+            None => format!("{verb} by {}", access.thread),
+        };
+        let verb = |access: &RaceAccess| if access.write { "write" } else { "read" };
+        let second_verb = if frees { "free" } else { verb(&second) };
+        let message = format!(
+            "{} and {} are not ordered by happens-before",
+            side(&first, verb(&first)),
+            side(&second, second_verb)
+        );
+        let mut failure = Failure::new(FailureKind::DataRace, message);
+        failure.location = second.location.clone();
+        failure.race = Some(Box::new([first, second]));
+        self.fail(failure);
+    }
+
+    fn memory_access(&mut self, address: usize, thread: usize, write: bool, place: usize) -> RaceAccess {
+        let mut access =
+            RaceAccess { thread: ThreadId::new(thread), write, location: None, backtrace: Vec::new() };
+        if self.observer.is_none() {
+            return access;
+        }
+        access.location = Place::of_code(place).location();
+        let seen = self.memory_notes.seen.get(&(address / GRANULE)).into_iter().flatten();
+        let mut seen = seen.filter(|seen| (seen.thread, seen.write) == (thread, write));
+        if let Some(seen) = seen.next_back() {
+            access.backtrace = self.resolver.frames(&seen.addresses);
+        }
+        access
+    }
+
+    /// Whether the place is in the mirrored library: what its types keep inside is ordered by means that the program
+    /// under test does not see.
+    fn is_own(&mut self, place: usize) -> bool {
+        if let Some(&own) = self.memory_notes.own.get(&place) {
+            return own;
+        }
+        let frames = super::allocator::aside(|| crate::symbols::frames(place));
+        let own = frames.iter().find(|frame| !crate::symbols::is_library(frame)).is_some_and(is_own_frame);
+        self.memory_notes.own.insert(place, own);
+        own
+    }
+
+    /// Whether the access is made on behalf of the mirrored library, by way of a function of `std`.
+    fn own_code_runs(&mut self) -> bool {
+        let frames = super::allocator::aside(|| self.resolver.frames(&super::backtrace::addresses()));
+        let mut frames = frames.iter().skip_while(|frame| is_own_frame(frame) || is_hook(frame));
+        frames.find(|frame| !crate::symbols::is_library(frame)).is_some_and(is_own_frame)
+    }
+}
+
+fn is_own_frame(frame: &Frame) -> bool {
+    let name = frame.function.trim_start_matches('<');
+    name.starts_with("icb_std::") || name.starts_with("icb_core::")
+}
+
+fn is_hook(frame: &Frame) -> bool {
+    frame.function.starts_with("__tsan_") || frame.function.starts_with("backtrace::")
+}
