@@ -50,10 +50,18 @@ pub(super) struct Hooked {
 pub(super) struct MemoryNotes {
     /// In a replay: who was where, by granule.
     seen: HashMap<usize, Vec<Seen>>,
-    /// Where scheduling points can come of races: the places that access a granule.
-    places: HashMap<usize, Vec<usize>>,
+    /// Where accesses can become scheduling points: who accesses a granule from where.
+    places: HashMap<usize, Vec<Accessor>>,
     /// Places known to be, or not to be, in the mirrored library's own code.
     own: HashMap<usize, bool>,
+}
+
+/// A place that accesses a granule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Accessor {
+    place: usize,
+    thread: usize,
+    write: bool,
 }
 
 #[derive(Debug)]
@@ -194,12 +202,20 @@ impl Execution {
         hooked.address / GRANULE..=(hooked.address + hooked.size - 1) / GRANULE
     }
 
+    /// Every access of memory that another thread touches too, one of them writing, becomes a scheduling point where all
+    /// accesses are to be; which ones these are is found out as the executions go.
     #[cold]
     fn remember_places(&mut self, hooked: Hooked) {
+        let new = Accessor { place: hooked.place, thread: self.current, write: hooked.write };
         for granule in Self::granules(hooked) {
             let places = self.memory_notes.places.entry(granule).or_default();
-            if !places.contains(&hooked.place) {
-                places.push(hooked.place);
+            if !places.contains(&new) {
+                places.push(new);
+            }
+            let every = self.settings.granularity == Granularity::EveryAccess;
+            let shared = |old: &Accessor| old.thread != new.thread && (old.write || new.write);
+            if every && places.iter().any(shared) && !self.is_own(hooked.place) {
+                self.promote_granule(granule);
             }
         }
     }
@@ -239,7 +255,9 @@ impl Execution {
         }
         match trouble {
             Trouble::Race(earlier) if self.is_own(earlier.place) => {}
-            Trouble::Race(earlier) if self.settings.promote => self.promote_memory(earlier),
+            Trouble::Race(earlier) if self.settings.promote => {
+                self.promote_granule(earlier.address / GRANULE)
+            }
             Trouble::Race(earlier) => self.fail_by_race(hooked, earlier, false),
             Trouble::Freed { .. } => {
                 let kind = if hooked.write { "written" } else { "read" };
@@ -251,12 +269,10 @@ impl Execution {
     }
 
     /// The places that access the granule become scheduling points; the search begins anew if that is news.
-    fn promote_memory(&mut self, earlier: EarlierAccess) {
+    fn promote_granule(&mut self, granule: usize) {
         let mut news = false;
-        if let Some(places) = self.memory_notes.places.get(&(earlier.address / GRANULE)) {
-            for place in places {
-                news |= self.promoted.insert(Place::of_code(*place).address());
-            }
+        for accessor in self.memory_notes.places.get(&granule).into_iter().flatten() {
+            news |= self.promoted.insert(Place::of_code(accessor.place).address());
         }
         if news {
             self.promotion = true;

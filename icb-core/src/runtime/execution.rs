@@ -378,6 +378,14 @@ impl Execution {
         }
     }
 
+    /// The places that have become scheduling points, relative to the image of the program.
+    pub(super) fn promoted_points(&self) -> Vec<u64> {
+        let mut points: Vec<u64> =
+            self.promoted.iter().map(|&place| super::image::relative(place) as u64).collect();
+        points.sort_unstable();
+        points
+    }
+
     /// The program under test has failed; the execution ends here.
     #[cold]
     pub(super) fn fail(&mut self, mut failure: Failure) {

@@ -148,6 +148,11 @@ pub(super) fn relative(address: usize) -> usize {
     address.wrapping_sub((&raw const SEGMENTS).addr())
 }
 
+/// The address at this distance.
+pub(super) fn absolute(relative: usize) -> usize {
+    relative.wrapping_add((&raw const SEGMENTS).addr())
+}
+
 /// Whether the address lies in writable memory of the program's image.
 pub(super) fn contains(address: *const ()) -> bool {
     let address = address.addr();

@@ -152,6 +152,18 @@ impl CoroutineProgram {
         self.running.with(|e| e.promoted.clone())
     }
 
+    /// The same places as another process of the same binary knows them, for [`Schedule::points`](crate::trace::Schedule::points).
+    #[must_use]
+    pub fn promoted_points(&self) -> Vec<u64> {
+        self.running.with(|e| e.promoted_points())
+    }
+
+    /// Takes over promoted places from another process of the same binary.
+    pub fn promote_points(&mut self, points: &[u64]) {
+        let places = points.iter().map(|&point| image::absolute(point as usize));
+        self.running.with(|e| e.promoted.extend(places));
+    }
+
     /// Takes over promoted places.
     pub fn set_promoted(&mut self, places: std::collections::HashSet<usize>) {
         self.running.with(|e| e.promoted = places);
@@ -268,7 +280,7 @@ impl CoroutineProgram {
             }
         });
         if let End::Failed(failure) = &mut outcome.end {
-            failure.schedule = self.running.with(|e| e.tape.schedule());
+            failure.schedule = self.running.with(|e| e.tape.schedule().with_points(&e.promoted_points()));
             failure.bound = failure.schedule.preemption_count();
             failure.trace.schedule = failure.schedule.clone();
         }

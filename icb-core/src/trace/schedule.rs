@@ -4,7 +4,8 @@
 //! longer than one step. Runs are separated by what the switch cost: `,` a free one, `!` a preemption. `~` after
 //! the thread number marks a step taken early (an expired timed wait or a spurious wake-up that cost a unit).
 //! `?k` after a step is a branch taken inside that step, `?k!` one that cost a unit (a spurious
-//! `compare_exchange_weak` failure). Example: `icb1:0*14!1*3,0?1,1~*2`.
+//! `compare_exchange_weak` failure). Example: `icb1:0*14!1*3,0?1,1~*2`. At the end, after `@`, stand the places that were
+//! made scheduling points while the program ran (`OnRace::Promote`), as hexadecimal numbers separated by commas.
 
 use super::ThreadId;
 use serde::{Deserialize, Serialize};
@@ -37,13 +38,28 @@ pub enum ScheduleEntry {
 #[serde(try_from = "String", into = "String")]
 pub struct Schedule {
     entries: Vec<ScheduleEntry>,
+    /// Places that were made scheduling points, relative to the image of the program.
+    points: Vec<u64>,
 }
 
 impl Schedule {
     /// A schedule with these choices.
     #[must_use]
     pub fn new(entries: Vec<ScheduleEntry>) -> Self {
-        Schedule { entries }
+        Schedule { entries, points: Vec::new() }
+    }
+
+    /// The same choices, where these places of the program have been made scheduling points.
+    #[must_use]
+    pub fn with_points(mut self, points: &[u64]) -> Self {
+        self.points = points.to_vec();
+        self
+    }
+
+    /// The places that were made scheduling points, relative to the image of the program.
+    #[must_use]
+    pub fn points(&self) -> &[u64] {
+        &self.points
     }
 
     /// The choices in order.
@@ -115,7 +131,11 @@ impl fmt::Display for Schedule {
                 }
             }
         }
-        finish(f, &mut run)
+        finish(f, &mut run)?;
+        for (index, point) in self.points.iter().enumerate() {
+            write!(f, "{}{point:x}", if index == 0 { '@' } else { ',' })?;
+        }
+        Ok(())
     }
 }
 
@@ -175,8 +195,14 @@ impl FromStr for Schedule {
         if !text.starts_with(PREFIX) {
             return Err(ParseScheduleError::Prefix);
         }
+        let (text, points) = text.split_once('@').unwrap_or((text, ""));
+        let position = text.len() + 1;
+        let points = points.split(',').filter(|point| !point.is_empty()).map(|point| {
+            let expected = "hexadecimal numbers separated by commas";
+            u64::from_str_radix(point, 16).map_err(|_| ParseScheduleError::Syntax { position, expected })
+        });
+        let mut schedule = Schedule { entries: Vec::new(), points: points.collect::<Result<_, _>>()? };
         let mut parser = Parser { bytes: text.as_bytes(), position: PREFIX.len() };
-        let mut schedule = Schedule::default();
         if parser.position == parser.bytes.len() {
             return Ok(schedule);
         }
@@ -261,9 +287,11 @@ mod tests {
             ],
         ];
         for entries in tables {
-            let schedule = Schedule::new(entries);
-            let text = schedule.to_string();
-            assert_eq!(text.parse::<Schedule>().as_ref(), Ok(&schedule), "{text}");
+            for points in [&[][..], &[7], &[0, 0x1F3A, u64::MAX]] {
+                let schedule = Schedule::new(entries.clone()).with_points(points);
+                let text = schedule.to_string();
+                assert_eq!(text.parse::<Schedule>().as_ref(), Ok(&schedule), "{text}");
+            }
         }
     }
 

@@ -96,6 +96,9 @@ impl Worker {
     fn search(&self, f: &Closure) -> Report {
         let settings = &self.settings;
         let mut program = self.program(f);
+        if settings.min_bound > 0 {
+            self.load_points(&mut program);
+        }
         let _watchdog =
             Watchdog::start(program.heartbeat(), settings.watchdog, self.channel.clone(), self.model);
         let options = Options {
@@ -136,6 +139,7 @@ impl Worker {
             }
             _ => explorer.run(&mut *strategy(settings), &mut program),
         };
+        self.save_points(&program);
         if let Some(failure) = &mut report.failure
             && !self.channel.is_open()
         {
@@ -181,6 +185,24 @@ impl Worker {
         Some(self.settings.directory.as_ref()?.join(format!("frontier-{}-{bound}", self.model)))
     }
 
+    /// Takes over the places that lower bounds have made scheduling points, in other processes.
+    fn load_points(&self, program: &mut CoroutineProgram) {
+        // Without the file they are found again, and the search begins anew.
+        let text =
+            self.file("points").and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let points: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        program.promote_points(&points);
+    }
+
+    fn save_points(&self, program: &CoroutineProgram) {
+        let points = program.promoted_points();
+        if let Some(path) = self.file("points").filter(|_| !points.is_empty()) {
+            let words: Vec<String> = points.iter().map(u64::to_string).collect();
+            // See `load_points`.
+            let _ = std::fs::write(path, words.join(" "));
+        }
+    }
+
     fn load_frontier(&self) -> Result<Option<(Frontier, Vec<u128>)>, String> {
         let Some(path) = self.frontier_path(self.settings.min_bound) else { return Ok(None) };
         match std::fs::read(&path) {
@@ -205,6 +227,7 @@ impl Worker {
 
     fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {
         let mut program = self.program(f);
+        program.promote_points(schedule.points());
         let watchdog =
             Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
         let replayed = loop {
