@@ -303,3 +303,42 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
     icb_with("unchanged", "test --except unchanged two_withdrawals", &[])
         .check(PASSED, &["run once unchanged::lib::tests::two_withdrawals"]);
 }
+
+/// Loads and stores that no type wraps: each program of the fixture has its verdict in its name.
+#[test]
+fn plain_memory_is_checked() {
+    let _alone = alone();
+    let said = icb_with("raw-memory", "test --accesses --max-bound 1", &[]);
+    let mut verdicts = 0;
+    for line in said.text.lines().skip_while(|line| *line != "Summary") {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (failed, name) = match words.as_slice() {
+            ["FAILED", name, ..] => (true, name),
+            ["proved", name, ..] => (false, name),
+            _ => continue,
+        };
+        let name = name.trim_end_matches(':').trim_start_matches("raw-memory::lib::");
+        let expected = match name.split('_').next() {
+            Some("racy") => "data race: ",
+            Some("freed") => "use after free: ",
+            _ => "",
+        };
+        assert_eq!(failed, !expected.is_empty(), "{line}");
+        // A read of freed memory that races with the free is either, by the order of the two.
+        assert!(line.contains(expected) || name == "racy_free", "{line}");
+        verdicts += 1;
+    }
+    assert_eq!((said.code, verdicts), (FAILED, 54), "{}", said.text);
+    said.check(FAILED, &["src/lib.rs:", "racy_counter: data race: write by T1 and read by T2"]);
+    // What a race leads to is shown instead of the race.
+    icb_with("raw-memory", "test --accesses --on-race promote racy_lost racy_torn", &[]).check(
+        FAILED,
+        &[
+            "1 preemption, found in execution",
+            "an update is lost",
+            "half of the value is new",
+            "It takes these orders",
+        ],
+    );
+    icb_with("raw-memory", "replay racy_torn_value", &[]).check(FAILED, &["The failure shows again."]);
+}
