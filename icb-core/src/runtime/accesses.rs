@@ -259,11 +259,11 @@ impl Execution {
                 self.promote_granule(earlier.address / GRANULE)
             }
             Trouble::Race(earlier) => self.fail_by_race(hooked, earlier, false),
-            Trouble::Freed { .. } => {
+            Trouble::Freed { address } => {
                 let kind = if hooked.write { "written" } else { "read" };
                 let message = format!("memory is {kind} after it has been freed");
-                self.threads[self.current].location = Some(Place::of_code(hooked.place));
-                self.fail(Failure::new(FailureKind::UseAfterFree, message));
+                let address = std::ptr::without_provenance(address);
+                self.fail_by_use(message, address, Place::of_code(hooked.place), hooked.write);
             }
         }
     }
