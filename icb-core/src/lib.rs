@@ -9,7 +9,7 @@
 //! search | reduction | runtime | model | observe
 //! recording  memory            what happened in one execution; happens-before and race detection
 //! program  dependence  clock   the seam; which operations conflict; vector clocks
-//! thread_set                   sets of threads
+//! thread_set  symbols          sets of threads; from an address in the code to the source
 //! trace                        plain data that leaves the process
 //! ```
 
