@@ -128,7 +128,10 @@ fn write(into: &Path, test: &Test<'_>, measured: &[Measured]) -> Result<Vec<Stri
         ("bounds.csv", bounds),
         ("svg", plot.to_svg(&curves)),
     ] {
-        let path = stem.with_extension(extension);
+        // The name of a test may hold a dot, which is none of an extension.
+        let mut name = stem.clone().into_os_string();
+        name.push(format!(".{extension}"));
+        let path = std::path::PathBuf::from(name);
         let written =
             path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
         written.map_err(|error| Error::internal(format!("cannot write {}", path.display()), error))?;
