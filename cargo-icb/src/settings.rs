@@ -103,7 +103,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "WHICH", env = "ICB_GRANULARITY")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) granularity: Option<Granularity>,
-    /// In which order executions are tried: icb, dfs, db:DEPTH, idfs, random[:SEED], pct[:DEPTH[:SEED]], delay, kiss
+    /// In which order executions are tried: icb, dfs, db:DEPTH, idfs, `random[:SEED]`, `pct[:DEPTH[:SEED]]`, delay, kiss
     #[arg(long, value_name = "ORDER", env = "ICB_STRATEGY")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) strategy: Option<StrategyKind>,
