@@ -234,6 +234,10 @@ pub trait Chooser {
     /// [`wants_every_point`](Self::wants_every_point)).
     fn ended(&mut self, _thread: ThreadId, _object: ObjectId) {}
 
+    /// The thread that took the last step has then freed the memory of `object`: a write of it that belongs to that step
+    /// (told only if [`wants_every_point`](Self::wants_every_point)).
+    fn freed(&mut self, _object: ObjectId) {}
+
     /// The execution is over (told only if [`wants_every_point`](Self::wants_every_point)). `without` is the thread
     /// whose pending operation is not valid because it was running when the execution ended.
     fn over(&mut self, _point: &SchedulingPoint<'_>, _without: Option<ThreadId>) {}

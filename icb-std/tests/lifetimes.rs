@@ -3,7 +3,7 @@
 
 #![cfg(icb)]
 
-use icb_std::model::{Builder, Failure, FailureKind, Report};
+use icb_std::model::{Builder, Failure, FailureKind, Reduction, Report};
 use icb_std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use icb_std::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Weak, mpsc};
 use icb_std::{thread, thread_local};
@@ -177,4 +177,37 @@ fn every_kind_of_object_tells_that_its_memory_has_been_freed() {
     use_after_free(Once::new, |once| once.call_once(|| ()));
     use_after_free(|| OnceLock::from(1), |cell| assert!(cell.get().is_some()));
     use_after_free(|| AtomicU32::new(1), |atomic| atomic.store(2, Ordering::SeqCst));
+}
+
+/// A free is no step, but it is not forgotten that it happened after the step before it: whether the use or the free comes
+/// first is tried, with the reduction as without.
+#[test]
+fn the_order_of_a_use_and_a_free_is_explored() {
+    fn program<T: Send + Sync + 'static>(
+        make: fn() -> T,
+        use_it: fn(&T),
+    ) -> impl Fn() + Send + Sync + 'static {
+        move || {
+            let object = Box::into_raw(Box::new(make()));
+            let address = object.expose_provenance();
+            let child = thread::spawn(move || {
+                // SAFETY: it is not; that is what is to be found.
+                drop(unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<T>(address)) });
+            });
+            // SAFETY: as above.
+            use_it(unsafe { &*object });
+            child.join().unwrap();
+        }
+    }
+    for reduction in [Reduction::None, Reduction::PartialOrder] {
+        let explore = || Builder::new().max_bound(1).reduction(reduction);
+        let reports = [
+            explore().explore(program(|| Mutex::new(1), |mutex| drop(mutex.lock()))),
+            explore().explore(program(|| AtomicU32::new(1), |atomic| atomic.store(2, Ordering::SeqCst))),
+        ];
+        for report in reports {
+            let failure = report.failure.unwrap_or_else(|| panic!("{reduction:?}: nothing was found"));
+            assert_eq!((failure.kind, failure.bound), (FailureKind::UseAfterFree, 1), "{reduction:?}");
+        }
+    }
 }

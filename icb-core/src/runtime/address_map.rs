@@ -11,12 +11,17 @@ pub(crate) enum Kind {
     Count = 2,
     /// A granule of plain memory.
     Memory = 3,
+    /// An object that carries a handle. Entered only where somebody wants to know of its end.
+    Object = 4,
 }
+
+/// Bits of a key that tell the kind.
+const KIND_BITS: u32 = 3;
 
 /// The key of an object of this kind.
 #[inline]
 pub(crate) const fn key(address: usize, kind: Kind) -> usize {
-    (address << 2) | kind as usize
+    (address << KIND_BITS) | kind as usize
 }
 
 /// The value of an object whose memory has been freed.
@@ -105,8 +110,8 @@ impl AddressMap {
     /// Enters an object.
     #[cold]
     pub(crate) fn insert(&mut self, key: usize, value: u32) {
-        self.stride = self.stride.min(1 << (key >> 2).trailing_zeros().min(8));
-        self.lines |= line_bit((key >> 2) >> LINE);
+        self.stride = self.stride.min(1 << (key >> KIND_BITS).trailing_zeros().min(8));
+        self.lines |= line_bit((key >> KIND_BITS) >> LINE);
         if (self.used + 1) * 2 > self.entries.len() {
             self.grow();
         }
@@ -134,19 +139,21 @@ impl AddressMap {
         last - first > 1 || self.lines & (line_bit(first) | line_bit(last)) != 0
     }
 
-    /// The memory of a block is freed: whatever object is in it is gone.
-    pub(crate) fn forget_block(&mut self, start: usize, size: usize) {
+    /// The memory of a block is freed: whatever objects are in it are gone, and are told.
+    pub(crate) fn forget_block(&mut self, start: usize, size: usize, gone: &mut Vec<u32>) {
         if size > LARGE {
             let epoch = self.epoch;
             let inside = |entry: &&mut Entry| {
-                entry.epoch == epoch && (start..start + size).contains(&(entry.key >> 2))
+                entry.epoch == epoch && (start..start + size).contains(&(entry.key >> KIND_BITS))
             };
-            self.entries.iter_mut().filter(inside).for_each(|entry| entry.value = GONE);
+            let alive = self.entries.iter_mut().filter(inside).filter(|entry| entry.value != GONE);
+            gone.extend(alive.map(|entry| std::mem::replace(&mut entry.value, GONE)));
             return;
         }
         for address in (start..start + size).step_by(self.stride) {
-            for kind in [Kind::Atomic, Kind::Cell, Kind::Count, Kind::Memory] {
-                if self.get(key(address, kind)).is_some() {
+            for kind in [Kind::Atomic, Kind::Cell, Kind::Count, Kind::Memory, Kind::Object] {
+                if let Some(object) = self.get(key(address, kind)).filter(|&object| object != GONE) {
+                    gone.push(object);
                     self.insert(key(address, kind), GONE);
                 }
             }
@@ -192,7 +199,10 @@ mod tests {
             map.insert(key(1000, Kind::Atomic), 1);
             map.insert(key(1008, Kind::Cell), 2);
             map.insert(key(1000 + size, Kind::Atomic), 3);
-            map.forget_block(1000, size);
+            let mut gone = Vec::new();
+            map.forget_block(1000, size, &mut gone);
+            gone.sort_unstable();
+            assert_eq!(gone, [1, 2]);
             assert_eq!(map.get(key(1000, Kind::Atomic)), Some(GONE));
             assert_eq!(map.get(key(1008, Kind::Cell)), Some(GONE));
             assert_eq!(map.get(key(1000 + size, Kind::Atomic)), Some(3));

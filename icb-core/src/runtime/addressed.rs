@@ -75,14 +75,43 @@ pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
     let running = running()?;
     let location = Location::caller();
     let operation = running.with(|e| Operation::new(action, e.atomic_object(target, location)));
-    let me = running.with(|e| e.current);
+    let (me, freed) = running.with(|e| (e.current, e.quarantine.len()));
     let next = running.with(|e| if e.attention { None } else { Some(e.enter_atomic(operation, location)) });
     match next {
-        Some(Next::Stay) => {}
+        Some(Next::Stay) => return Some(AtomicStep { operation, running }),
         Some(Next::Suspend) => suspend(running, me),
         None => enter(running, operation, location.into()),
     }
+    if running.with(|e| e.quarantine.len()) != freed {
+        check_freed(running, Kind::Atomic, target.address, target.type_name, operation, location);
+    }
     Some(AtomicStep { operation, running })
+}
+
+/// Something has been freed since the operation was announced: ends the execution if it was its object's memory.
+#[cold]
+fn check_freed(
+    running: &Running,
+    kind: Kind,
+    address: *const (),
+    type_name: &str,
+    operation: Operation,
+    location: &'static Location<'static>,
+) {
+    let freed = running.with(|e| {
+        if e.giving_up {
+            return false;
+        }
+        e.note_freed();
+        let freed = e.map.get(key(address.addr(), kind)) == Some(GONE);
+        if freed {
+            e.used_after_free(operation.object, type_name, address, location.into());
+        }
+        freed
+    });
+    if freed {
+        halt(running);
+    }
 }
 
 /// `atomic::fence`. `false` outside an execution.
@@ -119,6 +148,7 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     let point = running.with(|e| e.is_point(location));
     if point {
         enter(running, operation, location.into());
+        check_freed(running, Kind::Cell, address, type_name, operation, location);
         if running.with(|e| e.giving_up) {
             return true;
         }
@@ -223,6 +253,7 @@ impl Execution {
             Kind::Atomic => ObjectClass::Atomic,
             Kind::Cell | Kind::Memory => ObjectClass::Cell,
             Kind::Count => ObjectClass::Count,
+            Kind::Object => unreachable!("objects with a handle are entered by it"),
         };
         let object = self.register(class, type_name, address, Some(location.into()));
         if gone {

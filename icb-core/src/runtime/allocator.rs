@@ -95,6 +95,12 @@ impl Quarantine {
         self.noted < self.length
     }
 
+    /// Entries.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
     pub(super) fn get(&self, index: usize) -> Block {
         assert!(index < self.length, "no such block");
         // SAFETY: `length` entries have been written.

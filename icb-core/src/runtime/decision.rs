@@ -140,6 +140,12 @@ impl Execution {
     /// [`decide`](Self::decide), where the chooser may have to be asked.
     #[inline(never)]
     pub(super) fn decide_among(&mut self) -> Next {
+        if self.every_point {
+            self.note_freed();
+            if self.end.is_some() {
+                return Next::Suspend;
+            }
+        }
         if self.step_count >= self.settings.max_steps || self.tape.is_full() {
             let message = format!(
                 "one execution took more than {} steps: the test may never end, or max_steps is too small for it",

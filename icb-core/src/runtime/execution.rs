@@ -134,6 +134,8 @@ pub(super) struct Execution {
     pub(super) quarantine: Box<super::allocator::Quarantine>,
     /// Boxed: the quarantine holds a pointer to it while it is open.
     pub(super) ledger: Box<super::ledger::Ledger>,
+    /// Objects of a block that has been freed; empty in between.
+    gone: Vec<u32>,
     /// Last step and place, for the watchdog.
     pub(super) heartbeat: std::sync::Arc<super::Heartbeat>,
 }
@@ -251,6 +253,7 @@ impl Execution {
             quarantine: Box::new(super::allocator::Quarantine::new()),
             heartbeat: std::sync::Arc::default(),
             ledger: Box::default(),
+            gone: Vec::new(),
         }
     }
 
@@ -368,7 +371,12 @@ impl Execution {
                 self.memory_freed(block.start, block.size);
             }
             if self.map.may_hold(block.start, block.size) {
-                self.map.forget_block(block.start, block.size);
+                let mut gone = std::mem::take(&mut self.gone);
+                self.map.forget_block(block.start, block.size, &mut gone);
+                for object in gone.drain(..) {
+                    self.tell_freed(ObjectId::new(object as usize));
+                }
+                self.gone = gone;
             }
             if block.suspect && self.quarantine.is_freed_again(index) {
                 self.quarantine.forget(index);

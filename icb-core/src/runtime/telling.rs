@@ -66,6 +66,13 @@ impl Execution {
         }
     }
 
+    /// The running thread has freed the memory of this object since its last step.
+    pub(super) fn tell_freed(&mut self, object: ObjectId) {
+        if self.every_point && self.end.is_none() && !self.giving_up {
+            self.chooser_mut().freed(object);
+        }
+    }
+
     /// The running thread has ended.
     pub(super) fn note_end(&mut self, object: ObjectId) {
         self.ended.insert(self.current);

@@ -105,6 +105,16 @@ impl Chooser for PartialOrder {
         }
     }
 
+    fn freed(&mut self, object: ObjectId) {
+        if self.cursor <= self.kept {
+            return;
+        }
+        let accesses = [Access { object, mode: Mode::Write }];
+        self.analyse_part(accesses[0]);
+        self.events.touch(&accesses);
+        self.touch_nodes(&accesses);
+    }
+
     fn over(&mut self, point: &SchedulingPoint<'_>, without: Option<ThreadId>) {
         self.events.introduce(point.pending.len());
         self.note_stop(self.cursor, point);

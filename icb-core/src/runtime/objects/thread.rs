@@ -98,6 +98,9 @@ impl Execution {
     pub(in crate::runtime) fn end_thread(&mut self) {
         let me = self.current;
         let object = self.threads[me].object;
+        if self.every_point {
+            self.note_freed();
+        }
         self.threads[me].life = Life::Ended;
         self.ended_count += 1;
         self.enabled.remove(me);
