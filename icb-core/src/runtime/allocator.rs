@@ -213,6 +213,13 @@ pub(super) fn aside<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Whether the engine is at work of its own on this OS thread, or no execution runs here: locks of the real
+/// `std` are then no business of an execution either.
+#[must_use]
+pub fn engine_works() -> bool {
+    current().is_none()
+}
+
 impl Drop for Quarantine {
     fn drop(&mut self) {
         self.flush();

@@ -1,6 +1,7 @@
 //! Backtraces, taken only while a failure is being replayed: addresses first, which is quick; names are looked up once
 //! for each address.
 
+use super::allocator::aside;
 use crate::trace::Frame;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,9 +22,11 @@ pub fn backtrace_count() -> u64 {
 pub(super) fn addresses() -> Vec<usize> {
     TAKEN.fetch_add(1, Ordering::Relaxed);
     let mut addresses = Vec::with_capacity(32);
-    backtrace::trace(|frame| {
-        addresses.push(frame.ip().addr());
-        addresses.len() < MAX_FRAMES
+    aside(|| {
+        backtrace::trace(|frame| {
+            addresses.push(frame.ip().addr());
+            addresses.len() < MAX_FRAMES
+        });
     });
     addresses
 }
@@ -45,6 +48,6 @@ impl Resolver {
     }
 
     fn at(&mut self, address: usize) -> &[Frame] {
-        self.known.entry(address).or_insert_with(|| crate::symbols::frames(address))
+        self.known.entry(address).or_insert_with(|| aside(|| crate::symbols::frames(address)))
     }
 }

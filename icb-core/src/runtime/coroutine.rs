@@ -3,6 +3,7 @@
 //! A coroutine loops over jobs instead of finishing, so that its stack, guard page included, is used again by later
 //! executions without any call into the kernel.
 
+use super::allocator::aside;
 use generator::{Generator, Gn, Scope};
 use std::cell::{Cell, UnsafeCell};
 use std::panic::AssertUnwindSafe;
@@ -163,9 +164,9 @@ impl<J: Job> Pool<J> {
         let mut coroutine = match stack_size {
             Some(size) if size > self.stack_size => {
                 let fits = self.large.iter().position(|coroutine| coroutine.stack_size >= size);
-                fits.map_or_else(|| Coroutine::new(size), |index| self.large.swap_remove(index))
+                fits.map_or_else(|| aside(|| Coroutine::new(size)), |index| self.large.swap_remove(index))
             }
-            _ => self.idle.pop().unwrap_or_else(|| Coroutine::new(self.stack_size)),
+            _ => self.idle.pop().unwrap_or_else(|| aside(|| Coroutine::new(self.stack_size))),
         };
         coroutine.assign(job);
         coroutine

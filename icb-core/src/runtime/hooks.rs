@@ -1,4 +1,4 @@
-//! The functions that instrumented code calls: they only find out from where, and hand on. See [`accesses`](super::accesses).
+//! The functions that instrumented code calls: they only find out from where, and hand on to `accesses.rs`.
 
 use super::accesses::{Hooked, accessed, set_instrumented};
 

@@ -153,6 +153,11 @@ pub(super) fn absolute(relative: usize) -> usize {
     relative.wrapping_add((&raw const SEGMENTS).addr())
 }
 
+/// Finds out where the image is, before an execution asks: what the engine waits for is no step of a program.
+pub(super) fn prepare() {
+    SEGMENTS.get_or_init(segments);
+}
+
 /// Whether the address lies in writable memory of the program's image.
 pub(super) fn contains(address: *const ()) -> bool {
     let address = address.addr();

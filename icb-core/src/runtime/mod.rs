@@ -26,7 +26,7 @@ mod threads;
 
 pub use accesses::instrumented;
 pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_last, fence};
-pub use allocator::{Allocator, allocation_count, is_installed as allocator_is_installed};
+pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
 pub use backtrace::backtrace_count;
 pub use calls::{
     ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up, is_finished, join, local,
@@ -127,6 +127,7 @@ impl CoroutineProgram {
     #[must_use]
     pub fn new(main: Arc<dyn Fn() + Send + Sync>, settings: Settings, tape: Tape) -> Self {
         panics::install();
+        image::prepare();
         CoroutineProgram {
             main,
             running: Box::new(Running(UnsafeCell::new(Execution::new(settings, tape)))),
