@@ -281,11 +281,12 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "unchanged::lib::tests::panics_as_expected\n",
             "run once unchanged::lib::tests::waits_for_a_pipe: it blocks, or computes very long, outside the model",
             "5 passed, 1 failed",
-            "Replay it with:  cargo icb replay tests::two_withdrawals",
+            "Replay it with:  cargo icb replay ",
         ],
     );
     assert!(!said.text.contains("not instrumented"), "{}", said.text);
-    icb_with("unchanged", "replay two_withdrawals", &[])
+    // Other crates in the same store may have a test of that name.
+    icb_with("unchanged", "replay unchanged::lib::tests::two_withdrawals", &[])
         .check(FAILED, &["account.balance() >= 0", "The failure shows again."]);
     icb_with("unchanged", "test --ignored", &[]).check(
         FAILED,
