@@ -83,6 +83,14 @@ impl<J: Job> Coroutine<J> {
         Coroutine { generator, slot, stack_size }
     }
 
+    /// One that has been resumed once, without a job: what the crate waits for at that, it does not wait for in an
+    /// execution.
+    fn started(stack_size: usize) -> Self {
+        let mut coroutine = Self::new(stack_size);
+        coroutine.resume();
+        coroutine
+    }
+
     /// Gives it a job; it begins with the next [`resume`](Self::resume).
     pub(crate) fn assign(&mut self, job: J) {
         // SAFETY: the body is suspended (it runs only inside `resume`, which borrows `self`).
@@ -164,9 +172,9 @@ impl<J: Job> Pool<J> {
         let mut coroutine = match stack_size {
             Some(size) if size > self.stack_size => {
                 let fits = self.large.iter().position(|coroutine| coroutine.stack_size >= size);
-                fits.map_or_else(|| aside(|| Coroutine::new(size)), |index| self.large.swap_remove(index))
+                fits.map_or_else(|| aside(|| Coroutine::started(size)), |index| self.large.swap_remove(index))
             }
-            _ => self.idle.pop().unwrap_or_else(|| aside(|| Coroutine::new(self.stack_size))),
+            _ => self.idle.pop().unwrap_or_else(|| aside(|| Coroutine::started(self.stack_size))),
         };
         coroutine.assign(job);
         coroutine
