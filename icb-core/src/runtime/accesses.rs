@@ -85,7 +85,7 @@ pub(super) fn accessed(hooked: Hooked) {
     let Some(running) = running() else { return };
     let marker = 0u8;
     let stack = (&raw const marker).addr();
-    if running.with(|e| e.passes_over(hooked.address, stack)) {
+    if hooked.size == 0 || running.with(|e| e.passes_over(hooked.address, stack)) {
         return;
     }
     if running.with(|e| e.is_memory_point(hooked.place)) {
@@ -169,7 +169,7 @@ impl Execution {
     fn check_memory(&mut self, hooked: Hooked) {
         self.note_freed();
         let me = self.current;
-        if hooked.size == 0 || self.end.is_some() {
+        if self.end.is_some() {
             return;
         }
         let clock = &self.threads[me].clock.clock;
