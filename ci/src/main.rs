@@ -21,13 +21,18 @@ struct Part {
 }
 
 /// The parts, cheapest first.
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     Part { name: "tidy", about: "layers, names and layout of the repository", run: tidy::run },
     Part { name: "fmt", about: "cargo fmt --check", run: steps::fmt },
     Part { name: "clippy", about: "clippy, every target, warnings are errors", run: steps::clippy },
     Part { name: "clippy-icb", about: "the same with --cfg icb", run: steps::clippy_icb },
     Part { name: "doc", about: "documentation, warnings are errors", run: steps::doc },
     Part { name: "tests", about: "every test of the workspace", run: steps::tests },
+    Part {
+        name: "instructions",
+        about: "what a step takes, against the committed figures",
+        run: steps::instructions,
+    },
 ];
 
 fn main() -> ExitCode {

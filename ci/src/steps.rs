@@ -53,6 +53,16 @@ pub(crate) fn tests(root: &Path) -> Result<String, String> {
     if status.success() { Ok(tests.to_string()) } else { Err(format!("{tests} (cargo test: {status})")) }
 }
 
+/// Instructions of the step path, counted by valgrind, where it is installed, and on the kind of machine that the committed
+/// figures are for.
+pub(crate) fn instructions(root: &Path) -> Result<String, String> {
+    let valgrind = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
+    if !cfg!(target_arch = "x86_64") || !valgrind.is_ok_and(|status| status.success()) {
+        return Ok("not counted: that takes valgrind, and x86-64".to_owned());
+    }
+    run(cargo(root, &["run", "--quiet", "--release", "-p", "icb-tests", "--bin", "instructions"]))
+}
+
 /// Where cargo puts what it makes.
 fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |directory| root.join(directory))

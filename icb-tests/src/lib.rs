@@ -5,6 +5,8 @@
 
 pub mod abstract_program;
 
+pub mod instructions;
+
 pub mod models;
 
 pub mod programs;

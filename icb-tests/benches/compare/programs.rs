@@ -331,8 +331,35 @@ macro_rules! world {
                 join_all(threads);
             }
 
+            /// Two threads, `k` loads and stores each: a long execution.
+            pub(crate) fn long(k: usize) {
+                let counter = Arc::new(Atomic::new(0));
+                join_all(spawn_all(2, move |_| {
+                    for _ in 0..k {
+                        let value = counter.load();
+                        counter.store(value + 1);
+                    }
+                }));
+            }
+
+            /// A thread that spawns and joins the next one, and so on: many threads, few of which can go on.
+            fn relay_from(left: usize, counter: Arc<Atomic>) {
+                if left > 0 {
+                    let theirs = counter.clone();
+                    let next = spawn(move || relay_from(left - 1, theirs));
+                    counter.fetch_add(1);
+                    join_all(vec![next]);
+                }
+                counter.fetch_add(1);
+            }
+
+            /// `n` threads, main one of them.
+            pub(crate) fn relay(n: usize) {
+                relay_from(n - 1, Arc::new(Atomic::new(0)));
+            }
+
             /// What is measured.
-            pub(crate) const PROGRAMS: [Entry; 15] = [
+            pub(crate) const PROGRAMS: [Entry; 17] = [
                 ("counter_racy(2,2)", || counter_racy(2, 2)),
                 ("counter_racy(2,3)", || counter_racy(2, 3)),
                 ("counter_racy(3,1)", || counter_racy(3, 1)),
@@ -348,6 +375,8 @@ macro_rules! world {
                 ("treiber(3)", || treiber(3)),
                 ("dining_ok(3)", || dining_ok(3)),
                 ("rwlock_mix(2,2)", || rwlock_mix(2, 2)),
+                ("long(2,75)", || long(75)),
+                ("relay(16)", || relay(16)),
             ];
         }
     };

@@ -6,18 +6,18 @@ use icb_core::recording::Tape;
 use icb_core::reduction::PartialOrder;
 use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_core::search::ContextBounded;
-use shuttle::scheduler::DfsScheduler;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// loom, its depth-first search with partial-order reduction and `preemption_bound`. Executions of one round.
-pub(crate) fn loom(program: fn(), bound: u32, rounds: u64) -> u64 {
+/// loom, its depth-first search with partial-order reduction and, unless it is `None`, its `preemption_bound`. Executions of
+/// one round.
+pub(crate) fn loom(program: fn(), bound: Option<u32>, rounds: u64) -> u64 {
     let count = Arc::new(AtomicU64::new(0));
     for _ in 0..rounds {
         let count = count.clone();
         let mut builder = loom::model::Builder::new();
         builder.max_branches = 100_000;
-        builder.preemption_bound = Some(bound as usize);
+        builder.preemption_bound = bound.map(|bound| bound as usize);
         builder.check(move || {
             count.store(count.load(Relaxed) + 1, Relaxed);
             program();
@@ -36,11 +36,6 @@ fn shuttle_config() -> shuttle::Config {
 pub(crate) fn shuttle(program: fn(), bound: u32, rounds: u64) -> u64 {
     let runner = shuttle::Runner::new(AtMostPreemptions::new(bound, rounds), shuttle_config());
     runner.run(program) as u64 / rounds
-}
-
-/// shuttle's own depth-first search, without a bound, cut off after `max` executions. Executions run.
-pub(crate) fn shuttle_depth_first(program: fn(), max: usize) -> u64 {
-    shuttle::Runner::new(DfsScheduler::new(Some(max), false), shuttle_config()).run(program) as u64
 }
 
 /// What icb has run.
@@ -88,12 +83,13 @@ impl Icb {
         counts
     }
 
-    /// Executions of one round with partial-order reduction, all bounds one after the other, and the terminal states.
-    pub(crate) fn run_reduced(&mut self, bound: u32, rounds: u64) -> (u64, u64) {
+    /// Executions of one round with partial-order reduction, all bounds one after the other or, if it is `None`, without
+    /// one; and the terminal states.
+    pub(crate) fn run_reduced(&mut self, bound: Option<u32>, rounds: u64) -> (u64, u64) {
         let mut counts = (0, 0);
         for _ in 0..rounds {
             let mut explorer = Explorer::new(Options { check_determinism: false, ..Options::default() });
-            let report = explorer.run(&mut PartialOrder::new(Some(bound)), &mut self.program);
+            let report = explorer.run(&mut PartialOrder::new(bound), &mut self.program);
             assert!(report.complete, "{report:?}");
             let runs = report.bounds.iter().map(|bound| bound.executions + bound.given_up).sum();
             counts = (runs, report.bounds.last().map_or(0, |bound| bound.states));
