@@ -5,8 +5,8 @@
 pub use icb_core::model::{Memory, Model, StateReport, StateSearch, Storage};
 pub use icb_core::program::Granularity;
 pub use icb_core::trace::{
-    BoundReport, Failure, FailureKind, Growth, Report, Schedule, SourceLocation, Step, Stopped, Switch,
-    ThreadId, Trace,
+    BoundReport, Failure, FailureKind, Growth, MemoryEvent, MemoryEventKind, Report, Schedule,
+    SourceLocation, Step, Stopped, Switch, ThreadId, Trace,
 };
 pub use icb_core::worker::{OnRace, ReductionKind as Reduction, StrategyKind as Strategy};
 

@@ -3,7 +3,7 @@
 
 #![cfg(icb)]
 
-use icb_std::model::{Builder, Failure, FailureKind, Reduction, Report};
+use icb_std::model::{Builder, Failure, FailureKind, MemoryEvent, MemoryEventKind, Reduction, Report};
 use icb_std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use icb_std::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Weak, mpsc};
 use icb_std::{thread, thread_local};
@@ -164,6 +164,53 @@ fn use_after_free<T: Send + Sync + 'static>(make: fn() -> T, use_it: fn(&T)) {
         let place = access.location.as_ref().map_or("", |place| place.file.as_str());
         assert!(place.ends_with("lifetimes.rs") && !access.backtrace.is_empty(), "{name}: {access:?}");
     }
+    assert_eq!(events(&failure.memory), [(MemoryEventKind::Allocated, 0)], "{name}");
+}
+
+/// What became of a block, and who did it; each event has a place in this file.
+fn events(memory: &[MemoryEvent]) -> Vec<(MemoryEventKind, usize)> {
+    for event in memory {
+        let place = event.location.as_ref().map_or("", |place| place.file.as_str());
+        assert!(place.ends_with("lifetimes.rs") && !event.backtrace.is_empty(), "{event:?}");
+    }
+    memory.iter().map(|event| (event.kind, event.thread.index())).collect()
+}
+
+#[test]
+fn a_second_free_is_told_with_the_first_and_the_allocation() {
+    let report = Builder::new().max_bound(0).explore(|| {
+        let block = Box::into_raw(Box::new([7_u64; 4])).expose_provenance();
+        let free = move || {
+            // SAFETY: it is not; that is what is to be found. The memory is still mapped.
+            drop(unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<[u64; 4]>(block)) });
+        };
+        thread::spawn(free).join().unwrap();
+        thread::spawn(free).join().unwrap();
+    });
+    let failure = report.failure.expect("the block is freed twice");
+    assert_eq!(failure.kind, FailureKind::DoubleFree, "{failure}");
+    let expected =
+        [(MemoryEventKind::Allocated, 0), (MemoryEventKind::Freed, 1), (MemoryEventKind::FreedAgain, 2)];
+    assert_eq!(events(&failure.memory), expected);
+}
+
+#[test]
+fn a_leak_is_told_with_the_last_use_and_the_end_of_the_last_owner() {
+    struct Owner(*const AtomicU32);
+    // SAFETY: an atomic may be used by any thread.
+    unsafe impl Send for Owner {}
+    let failure = leak(|| {
+        let owner = Box::new(Owner(Box::into_raw(Box::new(AtomicU32::new(0)))));
+        let child = thread::spawn(move || {
+            // SAFETY: nobody frees it.
+            unsafe { &*owner.0 }.store(1, Ordering::SeqCst);
+            drop(owner);
+        });
+        child.join().unwrap();
+    });
+    let expected =
+        [(MemoryEventKind::Allocated, 0), (MemoryEventKind::UsedLast, 1), (MemoryEventKind::Lost, 1)];
+    assert_eq!(events(&failure.memory), expected);
 }
 
 #[test]

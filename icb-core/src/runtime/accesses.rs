@@ -13,7 +13,8 @@ use super::{Running, running};
 use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
 use crate::program::{Granularity, Place};
 use crate::trace::{
-    Access, Action, Failure, FailureKind, Frame, Mode, ObjectClass, ObjectId, Operation, RaceAccess, ThreadId,
+    Access, Action, Failure, FailureKind, Frame, MemoryEventKind, Mode, ObjectClass, ObjectId, Operation,
+    RaceAccess, ThreadId,
 };
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -188,6 +189,9 @@ impl Execution {
         if self.backtraces {
             self.remember_access_to(hooked);
         }
+        if self.ledger.keeps_histories {
+            self.ledger.note_use(hooked.address);
+        }
         if let Some(trouble) = trouble {
             self.in_trouble(hooked, trouble);
         }
@@ -239,12 +243,15 @@ impl Execution {
         let place = self.threads[me].location.map_or(0, Place::address);
         let access = MemoryAccess { address: start, size, write: true, thread: me, clock, place };
         let trouble = self.shadow.free(&access);
-        let hooked = Hooked { address: start, size, write: true, place: 0 };
-        if let Some(Trouble::Race(earlier)) = trouble
-            && self.end.is_none()
-            && !self.is_own(earlier.place)
-        {
-            self.fail_by_race(hooked, earlier, true);
+        let Some(Trouble::Race(earlier)) = trouble else { return };
+        if self.end.is_some() || self.is_own(earlier.place) {
+            return;
+        }
+        if self.settings.promote {
+            // The access comes after the free in another execution, once it is a scheduling point.
+            self.promote_granule(earlier.address / GRANULE);
+        } else {
+            self.fail_by_free(earlier);
         }
     }
 
@@ -258,7 +265,7 @@ impl Execution {
             Trouble::Race(earlier) if self.settings.promote => {
                 self.promote_granule(earlier.address / GRANULE)
             }
-            Trouble::Race(earlier) => self.fail_by_race(hooked, earlier, false),
+            Trouble::Race(earlier) => self.fail_by_race(hooked, earlier),
             Trouble::Freed { address } => {
                 let kind = if hooked.write { "written" } else { "read" };
                 let message = format!("memory is {kind} after it has been freed");
@@ -280,23 +287,13 @@ impl Execution {
         }
     }
 
-    fn fail_by_race(&mut self, hooked: Hooked, earlier: EarlierAccess, frees: bool) {
-        let me = self.current;
+    fn fail_by_race(&mut self, hooked: Hooked, earlier: EarlierAccess) {
         let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
-        let mut second = self.memory_access(earlier.address, me, hooked.write, hooked.place);
-        if frees {
-            second.location = self.observer.and(self.threads[me].location).and_then(Place::location);
-        }
-        let side = |access: &RaceAccess, verb: &str| match &access.location {
-            Some(location) => format!("{verb} by {} at {location}", access.thread),
-            None => format!("{verb} by {}", access.thread),
-        };
-        let verb = |access: &RaceAccess| if access.write { "write" } else { "read" };
-        let second_verb = if frees { "free" } else { verb(&second) };
+        let second = self.memory_access(earlier.address, self.current, hooked.write, hooked.place);
         let message = format!(
             "{} and {} are not ordered by happens-before",
             side(&first, verb(&first)),
-            side(&second, second_verb)
+            side(&second, verb(&second))
         );
         let mut failure = Failure::new(FailureKind::DataRace, message);
         failure.location = second.location.clone();
@@ -304,9 +301,39 @@ impl Execution {
         self.fail(failure);
     }
 
+    /// A block is freed, and nothing orders this with an earlier access: in another execution the access comes after it.
+    fn fail_by_free(&mut self, earlier: EarlierAccess) {
+        let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
+        let mut second = self.memory_access(earlier.address, self.current, true, 0);
+        second.frees = true;
+        second.location = self.observer.and(self.threads[self.current].location).and_then(Place::location);
+        let mut history = self.ledger.history(earlier.address);
+        if let Some(at) = history.iter().position(|event| event.kind == MemoryEventKind::Freed) {
+            let event = history.swap_remove(at);
+            history.truncate(at);
+            (second.location, second.backtrace) = (event.location, event.backtrace);
+        }
+        let message = format!(
+            "memory is freed after it has been {}: {} and {} are not ordered by happens-before",
+            if first.write { "written" } else { "read" },
+            side(&first, verb(&first)),
+            side(&second, "free")
+        );
+        let mut failure = Failure::new(FailureKind::UseAfterFree, message);
+        failure.location = second.location.clone();
+        failure.memory = history;
+        failure.race = Some(Box::new([first, second]));
+        self.fail(failure);
+    }
+
     fn memory_access(&mut self, address: usize, thread: usize, write: bool, place: usize) -> RaceAccess {
-        let mut access =
-            RaceAccess { thread: ThreadId::new(thread), write, location: None, backtrace: Vec::new() };
+        let mut access = RaceAccess {
+            thread: ThreadId::new(thread),
+            write,
+            frees: false,
+            location: None,
+            backtrace: Vec::new(),
+        };
         if self.observer.is_none() {
             return access;
         }
@@ -337,6 +364,17 @@ impl Execution {
         let mut frames = frames.iter().skip_while(|frame| is_own_frame(frame) || is_hook(frame));
         frames.find(|frame| !crate::symbols::is_library(frame)).is_some_and(is_own_frame)
     }
+}
+
+fn side(access: &RaceAccess, verb: &str) -> String {
+    match &access.location {
+        Some(location) => format!("{verb} by {} at {location}", access.thread),
+        None => format!("{verb} by {}", access.thread),
+    }
+}
+
+fn verb(access: &RaceAccess) -> &'static str {
+    if access.write { "write" } else { "read" }
 }
 
 fn is_own_frame(frame: &Frame) -> bool {

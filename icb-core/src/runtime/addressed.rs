@@ -9,7 +9,8 @@ use super::threads::MAX_SPURIOUS_FAILURES;
 use super::{Running, running};
 use crate::program::{Granularity, Place};
 use crate::trace::{
-    Action, Failure, FailureKind, ObjectClass, ObjectId, Operation, RaceAccess, ThreadId, table,
+    Action, Failure, FailureKind, MemoryEvent, MemoryEventKind, ObjectClass, ObjectId, Operation, RaceAccess,
+    ThreadId,
 };
 use std::panic::Location;
 
@@ -282,14 +283,18 @@ impl Execution {
     pub(super) fn fail_by_use(&mut self, message: String, address: *const (), place: Place, write: bool) {
         self.threads[self.current].location = Some(place);
         let mut failure = Failure::new(FailureKind::UseAfterFree, message);
+        let mut history = self.ledger.history(address.addr());
         if self.observer.is_some()
-            && let Some((thread, frames)) = self.ledger.freed_by(address.addr())
+            && let Some(at) = history.iter().position(|event| event.kind == MemoryEventKind::Freed)
         {
-            let freed_at = table::place_in_program(&frames).cloned();
-            let freed = RaceAccess { thread, write: true, location: freed_at, backtrace: frames };
+            let MemoryEvent { thread, location, backtrace, .. } = history.swap_remove(at);
+            history.truncate(at);
+            failure.memory = history;
+            let freed = RaceAccess { thread, write: true, frees: true, location, backtrace };
             let used = RaceAccess {
                 thread: ThreadId::new(self.current),
                 write,
+                frees: false,
                 location: place.location(),
                 backtrace: self.backtrace(),
             };

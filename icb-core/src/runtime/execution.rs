@@ -258,8 +258,8 @@ impl Execution {
     }
 
     /// An execution begins: the allocator is told what to write down.
-    pub(super) fn open_ledger(&mut self, frees: bool) {
-        self.ledger.begin(self.settings.check_leaks, frees);
+    pub(super) fn open_ledger(&mut self, histories: bool) {
+        self.ledger.begin(self.settings.check_leaks, histories);
         let open = self.ledger.is_open();
         self.quarantine.ledger = if open { &raw mut *self.ledger } else { std::ptr::null_mut() };
     }
@@ -338,6 +338,7 @@ impl Execution {
         self.has_counts |= class == ObjectClass::Count;
         self.object_count += 1;
         self.hash.object();
+        self.ledger.note_object(id.index(), address.addr());
         if let Some(observer) = self.observer {
             let symbol = super::image::symbol(address);
             let info = ObjectInfo {
@@ -380,10 +381,19 @@ impl Execution {
             }
             if block.suspect && self.quarantine.is_freed_again(index) {
                 self.quarantine.forget(index);
-                let message = format!("a block of {} bytes is freed a second time", block.size);
-                self.fail(Failure::new(FailureKind::DoubleFree, message));
+                self.fail_by_second_free(block.start, block.size);
             }
         }
+    }
+
+    /// A block has been freed a second time: in a replay the failure has the backtraces of what became of it.
+    #[cold]
+    fn fail_by_second_free(&mut self, start: usize, size: usize) {
+        let message = format!("a block of {size} bytes is freed a second time");
+        let mut failure = Failure::new(FailureKind::DoubleFree, message);
+        failure.memory = self.ledger.history(start);
+        failure.location = failure.memory.last().and_then(|event| event.location.clone());
+        self.fail(failure);
     }
 
     /// The places that have become scheduling points, relative to the image of the program.

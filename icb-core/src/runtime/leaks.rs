@@ -1,7 +1,8 @@
 //! Leaks: memory that an execution allocates and nobody ever frees.
 //!
 //! The engine, std and other libraries keep memory from one execution to the next: vectors that have grown, caches that
-//! are filled once. So an execution that leaves memory behind is run twice more, by the same schedule, and what counts is
+//! are filled once. So an execution that leaves memory behind is run twice more, by the same schedule (oftener, until two
+//! runs in a row agree), and what counts is
 //! a block that was left behind by the second run and not freed by the third, which left the same one behind again. The
 //! value of a static that is replaced in every execution is thus no leak. A block whose allocation the engine itself
 //! asked for is none either; the innermost frame outside std says so.
@@ -13,6 +14,9 @@ use crate::trace::{Failure, FailureKind, Frame, Schedule, ScheduleEntry, ThreadI
 
 /// Leaks that are told of one by one, at most.
 const MAX_TOLD: usize = 4;
+
+/// So many further runs are made where two runs do not leave the same blocks behind.
+const MAX_UNSETTLED: usize = 3;
 
 /// Chooses what a schedule says.
 struct Again {
@@ -50,16 +54,22 @@ impl Chooser for Again {
 }
 
 impl CoroutineProgram {
-    /// What the execution that has just passed leaks, if it does.
-    pub(super) fn find_leaks(&mut self) -> Option<Failure> {
+    /// What the execution that has just passed leaks, if it does; in a replay, with what became of the first block.
+    pub(super) fn find_leaks(&mut self, replays: bool) -> Option<Failure> {
         if self.running.with(|e| e.ledger.unfreed().is_empty()) {
             return None;
         }
         let schedule = self.running.with(|e| e.tape.schedule());
-        let suspects = self.unfreed_by(&schedule)?;
-        let ordinals = suspects.iter().map(|block| block.ordinal).collect();
-        self.running.with(|e| e.ledger.want(ordinals));
-        let again = self.unfreed_by(&schedule)?;
+        let mut suspects = self.unfreed_by(&schedule, false)?;
+        let mut again = self.once_more(&schedule, &suspects, replays)?;
+        for _ in 0..MAX_UNSETTLED {
+            if suspects.iter().map(|block| block.ordinal).eq(again.iter().map(|block| block.ordinal)) {
+                break;
+            }
+            // Something was allocated that the engine keeps from now on, and the numbers have moved.
+            suspects = again;
+            again = self.once_more(&schedule, &suspects, replays)?;
+        }
         let came_back = |block: &&Unfreed| {
             again.iter().any(|other| (other.ordinal, other.size) == (block.ordinal, block.size))
         };
@@ -67,22 +77,41 @@ impl CoroutineProgram {
         let left: Vec<Unfreed> =
             self.running.with(|e| left.filter(|block| e.ledger.is_unfreed(block)).copied().collect());
         let mut leaks: Vec<(usize, Vec<Frame>)> = Vec::new();
+        let mut history = Vec::new();
         for block in left {
             let frames = self.running.with(|e| e.ledger.trace(block.ordinal));
             if !is_of_engine(&frames) {
+                if leaks.is_empty() {
+                    let same = again.iter().find(|other| other.ordinal == block.ordinal);
+                    history = same
+                        .map_or_else(Vec::new, |same| self.running.with(|e| e.ledger.history(same.start)));
+                }
                 leaks.push((block.size, frames));
             }
         }
         leaks.first()?;
         let mut failure = tell(leaks);
+        failure.memory = history;
         failure.bound = schedule.preemption_count();
         failure.schedule = schedule;
         Some(failure)
     }
 
+    /// [`unfreed_by`](Self::unfreed_by), with the backtraces of the allocations of these blocks.
+    fn once_more(
+        &mut self,
+        schedule: &Schedule,
+        suspects: &[Unfreed],
+        histories: bool,
+    ) -> Option<Vec<Unfreed>> {
+        let ordinals = suspects.iter().map(|block| block.ordinal).collect();
+        self.running.with(|e| e.ledger.want(ordinals));
+        self.unfreed_by(schedule, histories)
+    }
+
     /// Runs the execution of this schedule once more; the blocks that it leaves behind. `None` if it does something else.
-    fn unfreed_by(&mut self, schedule: &Schedule) -> Option<Vec<Unfreed>> {
-        let outcome = self.run_once(&mut Again::new(schedule), None);
+    fn unfreed_by(&mut self, schedule: &Schedule, histories: bool) -> Option<Vec<Unfreed>> {
+        let outcome = self.run_once(&mut Again::new(schedule), None, histories);
         let passed = matches!(outcome.end, End::Passed);
         self.running.with(|e| (passed && e.tape.schedule() == *schedule).then(|| e.ledger.unfreed()))
     }

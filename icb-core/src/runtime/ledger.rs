@@ -1,11 +1,12 @@
-//! What the allocator writes down when somebody asks: which blocks an execution has allocated and not freed, and who
-//! freed a block. Knows blocks by address; what a leak is, `leaks` decides.
+//! What the allocator writes down when somebody asks: which blocks an execution has allocated and not freed, and in a
+//! replay what became of each. Knows blocks by address; what a leak is, `leaks` decides.
 //!
 //! It works inside the allocator, on the stack of whoever allocates, and allocates itself: while it does, the
 //! allocator leaves it alone (`BUSY`). Backtraces are taken unresolved, which is quick and needs little stack.
 
 use super::backtrace::{Resolver, addresses};
-use crate::trace::{Frame, ThreadId};
+use super::histories::Histories;
+use crate::trace::{Frame, MemoryEvent};
 use std::cell::Cell;
 use std::collections::HashMap;
 
@@ -24,28 +25,22 @@ pub(super) struct Unfreed {
     pub(super) ordinal: u64,
 }
 
-/// Who freed a block.
-struct Freed {
-    start: usize,
-    size: usize,
-    thread: usize,
-    trace: Vec<usize>,
-}
-
 /// What is written down.
 #[derive(Default)]
 pub(super) struct Ledger {
     /// Allocations are written down.
     allocations: bool,
-    /// Frees are written down.
-    frees: bool,
+    /// What becomes of each block is written down.
+    pub(super) keeps_histories: bool,
     run: u32,
     next_ordinal: u64,
     unfreed: HashMap<usize, Unfreed>,
     /// Allocations, by number, whose backtraces are wanted.
     wanted: Vec<u64>,
     traces: HashMap<u64, Vec<usize>>,
-    freed: Vec<Freed>,
+    histories: Histories,
+    /// Where each object is, by its number, while histories are kept.
+    objects: Vec<usize>,
     /// The thread that runs.
     pub(super) thread: usize,
 }
@@ -58,16 +53,17 @@ impl std::fmt::Debug for Ledger {
 
 impl Ledger {
     /// An execution begins: what is to be written down during it.
-    pub(super) fn begin(&mut self, allocations: bool, frees: bool) {
-        (self.allocations, self.frees) = (allocations, frees);
-        self.freed.clear();
+    pub(super) fn begin(&mut self, allocations: bool, histories: bool) {
+        (self.allocations, self.keeps_histories) = (allocations, histories);
+        self.histories.clear();
+        self.objects.clear();
         self.run += 1;
         self.next_ordinal = 0;
     }
 
     /// Whether the allocator has anything to tell.
     pub(super) fn is_open(&self) -> bool {
-        self.allocations || self.frees
+        self.allocations || self.keeps_histories
     }
 
     /// Forgets the blocks of earlier executions.
@@ -100,16 +96,38 @@ impl Ledger {
         self.traces.remove(&ordinal).map(|trace| Resolver::default().frames(&trace)).unwrap_or_default()
     }
 
-    /// Who freed the block around this address, and where.
-    pub(super) fn freed_by(&mut self, address: usize) -> Option<(ThreadId, Vec<Frame>)> {
-        BUSY.set(true);
-        let around = |freed: &Freed| (freed.start..freed.start + freed.size).contains(&address);
-        let index = self.freed.iter().rposition(around);
-        let freed = index.map(|index| self.freed.swap_remove(index));
-        let answer =
-            freed.map(|freed| (ThreadId::new(freed.thread), Resolver::default().frames(&freed.trace)));
-        BUSY.set(false);
-        answer
+    /// What became of the block around this address: nothing is known unless histories are kept.
+    pub(super) fn history(&mut self, address: usize) -> Vec<MemoryEvent> {
+        let was_busy = BUSY.replace(true);
+        let events = self.histories.of(address);
+        BUSY.set(was_busy);
+        events
+    }
+
+    /// An object is known by this number from now on.
+    pub(super) fn note_object(&mut self, number: usize, address: usize) {
+        if self.keeps_histories {
+            let was_busy = BUSY.replace(true);
+            self.objects.resize(number, 0);
+            self.objects.push(address);
+            BUSY.set(was_busy);
+        }
+    }
+
+    /// The running thread uses an object.
+    pub(super) fn note_use_of(&mut self, number: usize) {
+        if let Some(&address) = self.objects.get(number) {
+            self.note_use(address);
+        }
+    }
+
+    /// The running thread uses memory.
+    pub(super) fn note_use(&mut self, address: usize) {
+        let was_busy = BUSY.replace(true);
+        if self.keeps_histories && self.histories.holds(address) {
+            self.histories.used(address, self.thread, addresses());
+        }
+        BUSY.set(was_busy);
     }
 
     /// # Safety
@@ -121,21 +139,22 @@ impl Ledger {
         }
         // SAFETY: the caller's promise; a call from inside this one does not come as far as here.
         let ledger = unsafe { &mut *ledger };
-        if !ledger.allocations {
-            BUSY.set(false);
-            return;
+        if ledger.keeps_histories {
+            ledger.histories.allocated(start, size, ledger.thread, addresses());
         }
-        let (run, ordinal) = (ledger.run, ledger.next_ordinal);
-        ledger.next_ordinal += 1;
-        ledger.unfreed.insert(start, Unfreed { start, size, run, ordinal });
-        if ledger.wanted.binary_search(&ordinal).is_ok() {
-            ledger.traces.insert(ordinal, addresses());
+        if ledger.allocations {
+            let (run, ordinal) = (ledger.run, ledger.next_ordinal);
+            ledger.next_ordinal += 1;
+            ledger.unfreed.insert(start, Unfreed { start, size, run, ordinal });
+            if ledger.wanted.binary_search(&ordinal).is_ok() {
+                ledger.traces.insert(ordinal, addresses());
+            }
         }
         BUSY.set(false);
     }
 
     /// # Safety
-    /// As [`note_allocation`](Self::note_allocation).
+    /// As [`note_allocation`](Self::note_allocation); the block is still mapped.
     #[cold]
     pub(super) unsafe fn note_free(ledger: *mut Ledger, start: usize, size: usize) {
         if BUSY.replace(true) {
@@ -144,9 +163,8 @@ impl Ledger {
         // SAFETY: as above.
         let ledger = unsafe { &mut *ledger };
         ledger.unfreed.remove(&start);
-        if ledger.frees {
-            let thread = ledger.thread;
-            ledger.freed.push(Freed { start, size, thread, trace: addresses() });
+        if ledger.keeps_histories {
+            ledger.histories.freed(start, size, ledger.thread, addresses());
         }
         BUSY.set(false);
     }

@@ -10,6 +10,7 @@ mod coroutine;
 mod debugger;
 mod decision;
 mod execution;
+mod histories;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub mod hooks;
 mod image;
@@ -290,11 +291,16 @@ impl CoroutineProgram {
 }
 
 impl CoroutineProgram {
-    fn run_once(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
+    /// Runs the program once; `histories`: in a replay, or to find out more about what it has shown.
+    fn run_once(
+        &mut self,
+        chooser: &mut dyn Chooser,
+        observer: Option<&mut dyn Observer>,
+        histories: bool,
+    ) -> Outcome {
         assert!(!active(), "a model cannot be run inside a model");
-        let frees = observer.as_ref().is_some_and(|observer| observer.wants_backtraces());
         let quarantine = self.running.with(|e| {
-            e.open_ledger(frees);
+            e.open_ledger(histories);
             e.quarantine.passes = e.settings.sequential;
             &raw mut *e.quarantine
         });
@@ -318,13 +324,14 @@ impl Program for CoroutineProgram {
     /// # Panics
     /// If it is called inside another execution.
     fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
+        let replays = observer.as_ref().is_some_and(|observer| observer.wants_backtraces());
         if !self.running.with(|e| e.settings.check_leaks) {
-            return self.run_once(chooser, observer);
+            return self.run_once(chooser, observer, replays);
         }
         self.running.with(|e| e.ledger.forget());
-        let mut outcome = self.run_once(chooser, observer);
+        let mut outcome = self.run_once(chooser, observer, replays);
         if matches!(outcome.end, End::Passed)
-            && let Some(failure) = self.find_leaks()
+            && let Some(failure) = self.find_leaks(replays)
         {
             outcome.end = End::Failed(Box::new(failure));
         }

@@ -128,6 +128,9 @@ impl Execution {
         written: Option<u64>,
         note: Option<&'static str>,
     ) {
+        if self.ledger.keeps_histories {
+            self.ledger.note_use_of(operation.object.index());
+        }
         let Some(observer) = self.observer else { return };
         let event = StepEvent {
             index: self.step_count,

@@ -4,6 +4,35 @@ use super::{Frame, Operation, Schedule, SourceLocation, ThreadId, Trace};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// What happened to a block of memory that a failure is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum MemoryEventKind {
+    /// It was allocated.
+    Allocated,
+    /// It was used for the last time.
+    UsedLast,
+    /// Memory that held a pointer to it was freed, and none that was freed later did.
+    Lost,
+    /// It was freed.
+    Freed,
+    /// It was freed although it had been before.
+    FreedAgain,
+}
+
+/// One moment in the life of a block of memory.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct MemoryEvent {
+    /// What.
+    pub kind: MemoryEventKind,
+    /// Who.
+    pub thread: ThreadId,
+    /// Where.
+    pub location: Option<SourceLocation>,
+    /// Backtrace, innermost frame first.
+    pub backtrace: Vec<Frame>,
+}
+
 /// The kinds of failure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -89,6 +118,9 @@ pub struct RaceAccess {
     pub thread: ThreadId,
     /// Whether it writes.
     pub write: bool,
+    /// Whether it frees the memory, which counts as a write.
+    #[serde(default)]
+    pub frees: bool,
     /// Where.
     pub location: Option<SourceLocation>,
     /// Backtrace, innermost frame first (in a replay).
@@ -115,9 +147,12 @@ pub struct Failure {
     pub location: Option<SourceLocation>,
     /// Deadlocks and livelocks: who waits for what.
     pub waiting: Vec<DeadlockEntry>,
-    /// Data races: the earlier access and the later one. Uses after free (in a replay): who freed the memory, as a
-    /// write, and who used it then.
+    /// Data races: the earlier access and the later one. Uses after free: who freed the memory and who used it then (in a
+    /// replay); or who used it and who freed it, if nothing orders the two.
     pub race: Option<Box<[RaceAccess; 2]>>,
+    /// What became of the block of memory that the failure is about (in a replay); what `race` tells is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<MemoryEvent>,
     /// Its steps; empty until it has been replayed.
     pub trace: Trace,
 }
@@ -136,6 +171,7 @@ impl Failure {
             location: None,
             waiting: Vec::new(),
             race: None,
+            memory: Vec::new(),
             trace: Trace::default(),
         }
     }

@@ -17,7 +17,7 @@ mod summary;
 pub mod table;
 
 pub use explanation::{Explanation, Order, Simplified};
-pub use failure::{DeadlockEntry, Failure, FailureKind, RaceAccess};
+pub use failure::{DeadlockEntry, Failure, FailureKind, MemoryEvent, MemoryEventKind, RaceAccess};
 pub use id::{ObjectId, ThreadId};
 pub use message::{FrontierFile, Message, PROTOCOL_VERSION, TracePiece, encode};
 #[cfg(any(test, feature = "decode"))]

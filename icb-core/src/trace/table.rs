@@ -198,6 +198,7 @@ pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]
     causes::orders(&mut out, failure, &names, options.full);
     preemptions(&mut out, trace, &names, &sources);
     causes::race(&mut out, failure, &names, &sources);
+    causes::memory(&mut out, failure, &names, &sources);
     causes::waiting(&mut out, failure, &names, &sources);
     causes::failing_thread(&mut out, failure, &names, &sources);
     objects(&mut out, failure, &names, &sources, options.full);

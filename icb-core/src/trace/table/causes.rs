@@ -6,8 +6,8 @@ use super::selection::{cycle, racing, selection, taking};
 use super::words::{Detail, Names};
 use super::{Line, Rendered, Style, count_of, site, thread_name};
 use crate::trace::{
-    Action, DeadlockEntry, Explanation, Failure, FailureKind, Frame, Ordering, RaceAccess, SourceLocation,
-    Step, ThreadId, Trace,
+    Action, DeadlockEntry, Explanation, Failure, FailureKind, Frame, MemoryEventKind, Ordering, RaceAccess,
+    SourceLocation, Step, ThreadId, Trace,
 };
 
 /// Orders that are listed, at most.
@@ -108,24 +108,54 @@ fn simplified(out: &mut Rendered, explanation: &Explanation) {
 pub(super) fn race(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {
     let Some(race) = &failure.race else { return };
     out.blank();
-    let (title, first, second) = match failure.kind {
-        FailureKind::UseAfterFree => ("Its end, and its use after that:", " frees it", " uses it"),
-        _ => ("The two accesses, which nothing orders:", " writes", " reads"),
+    let title = match failure.kind {
+        FailureKind::UseAfterFree if race[0].frees => "Its end, and its use after that:",
+        FailureKind::UseAfterFree => "Its use, and its end, which nothing orders:",
+        _ => "The two accesses, which nothing orders:",
     };
     out.line(title, Style::Bold);
     for access in race.iter() {
         let mut line = Line::of("  ", Style::Plain);
         thread_name(&mut line, access.thread, names);
-        line.push(if access.write { first } else { second }, Style::Plain);
+        let verb = match access {
+            RaceAccess { frees: true, .. } => " frees it",
+            RaceAccess { write: true, .. } => " writes",
+            _ if failure.kind == FailureKind::UseAfterFree => " uses it",
+            _ => " reads",
+        };
+        line.push(verb, Style::Plain);
         out.lines.push(line);
         site(out, access.location.as_ref(), &access.backtrace, sources);
     }
-    if failure.kind == FailureKind::DataRace && !failure.trace.steps.is_empty() {
+    if !race[0].frees && !failure.trace.steps.is_empty() {
         out.blank();
         out.line("What is missing:", Style::Bold);
         for text in missing(failure, race, names, sources) {
             out.line(format!("  {text}"), Style::Plain);
         }
+    }
+}
+
+/// What became of the block of memory.
+pub(super) fn memory(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {
+    if failure.memory.is_empty() {
+        return;
+    }
+    out.blank();
+    out.line("The block of memory:", Style::Bold);
+    for event in &failure.memory {
+        let words = match event.kind {
+            MemoryEventKind::Allocated => " allocates it",
+            MemoryEventKind::UsedLast => " uses it for the last time",
+            MemoryEventKind::Lost => " frees the last memory known to have held a pointer to it",
+            MemoryEventKind::Freed => " frees it",
+            MemoryEventKind::FreedAgain => " frees it again",
+        };
+        let mut line = Line::of("  ", Style::Plain);
+        thread_name(&mut line, event.thread, names);
+        line.push(words, Style::Plain);
+        out.lines.push(line);
+        site(out, event.location.as_ref(), &event.backtrace, sources);
     }
 }
 
@@ -315,7 +345,7 @@ pub(super) fn failing_thread(
     names: &Names<'_>,
     sources: &Sources<'_>,
 ) {
-    if failure.trace.failure_backtrace.is_empty() || failure.race.is_some() {
+    if failure.trace.failure_backtrace.is_empty() || failure.race.is_some() || !failure.memory.is_empty() {
         return;
     }
     out.blank();

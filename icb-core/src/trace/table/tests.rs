@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::trace::{
-    Action, DeadlockEntry, FailureKind, Frame, ObjectClass, ObjectId, ObjectInfo, Operation, Ordering,
-    RaceAccess, Step, ThreadInfo,
+    Action, DeadlockEntry, FailureKind, Frame, MemoryEvent, MemoryEventKind, ObjectClass, ObjectId,
+    ObjectInfo, Operation, Ordering, RaceAccess, Step, ThreadInfo,
 };
 
 const T: [ThreadId; 4] = [ThreadId::new(0), ThreadId::new(1), ThreadId::new(2), ThreadId::new(3)];
@@ -207,8 +207,13 @@ step limit reached: 12 steps
 #[test]
 fn races_show_both_accesses_and_deadlocks_who_waits() {
     let mut failure = Failure::new(FailureKind::DataRace, "UnsafeCell #3 is written and read");
-    let access =
-        |thread, write, line| RaceAccess { thread, write, location: location(line), backtrace: Vec::new() };
+    let access = |thread, write, line| RaceAccess {
+        thread,
+        write,
+        frees: false,
+        location: location(line),
+        backtrace: Vec::new(),
+    };
     failure.race = Some(Box::new([access(T[1], true, 4), access(T[2], false, 9)]));
     failure.waiting = vec![DeadlockEntry {
         thread: T[0],
@@ -233,6 +238,49 @@ Who waits for what:
           at app/src/no-such-file.rs:30:9
 ";
     assert_text(&text(&failure, Options::default()), expected);
+}
+
+#[test]
+fn what_became_of_a_block_of_memory_is_told_in_order() {
+    let mut failure = Failure::new(FailureKind::UseAfterFree, "x");
+    let access = |thread, frees, line| RaceAccess {
+        thread,
+        write: frees,
+        frees,
+        location: location(line),
+        backtrace: Vec::new(),
+    };
+    let event =
+        |kind, thread, line| MemoryEvent { kind, thread, location: location(line), backtrace: Vec::new() };
+    failure.race = Some(Box::new([access(T[0], false, 4), access(T[1], true, 9)]));
+    failure.memory = vec![event(MemoryEventKind::Allocated, T[0], 3)];
+    let unordered = "
+Its use, and its end, which nothing orders:
+  T0 uses it
+          at app/src/no-such-file.rs:4:9
+  T1 frees it
+          at app/src/no-such-file.rs:9:9
+
+The block of memory:
+  T0 allocates it
+          at app/src/no-such-file.rs:3:9
+";
+    let head = "use after free: x\n0 preemptions\n";
+    assert_text(&text(&failure, Options::default()), &format!("{head}{unordered}"));
+    failure.race = Some(Box::new([access(T[1], true, 9), access(T[0], false, 4)]));
+    let said = text(&failure, Options::default());
+    assert!(said.contains("Its end, and its use after that:\n  T1 frees it\n"), "{said}");
+    failure.race = None;
+    failure.memory.push(event(MemoryEventKind::UsedLast, T[1], 5));
+    failure.memory.push(event(MemoryEventKind::Lost, T[1], 6));
+    failure.trace.failure_backtrace = vec![Frame { function: "app::f".to_owned(), location: location(3) }];
+    let said = text(&failure, Options::default());
+    assert!(
+        said.contains("  T1 uses it for the last time\n          at app/src/no-such-file.rs:5:9\n"),
+        "{said}"
+    );
+    assert!(said.contains("  T1 frees the last memory known to have held a pointer to it\n"), "{said}");
+    assert!(!said.contains("The failure"), "{said}");
 }
 
 #[test]

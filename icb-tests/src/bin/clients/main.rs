@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run -p icb-tests --bin clients              two or three threads through the public API, bound 2
 //! cargo run -p icb-tests --bin clients bugs         published bugs: the version that has one, and a later one
+//! cargo run -p icb-tests --bin clients accesses     the programs of the first line, every access to plain memory checked, bound 1
 //! cargo run -p icb-tests --bin clients own          the crates' own unit tests
 //! cargo run -p icb-tests --bin clients bugs spin    only what has this in its name
 //! ```
@@ -25,7 +26,7 @@ const MIN_WORKING: usize = 18;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (command, names) = match arguments.split_first() {
-        Some((command, names)) if ["clients", "bugs", "own"].contains(&command.as_str()) => {
+        Some((command, names)) if ["clients", "accesses", "bugs", "own"].contains(&command.as_str()) => {
             (command.as_str(), names)
         }
         _ => ("clients", arguments.as_slice()),
@@ -41,16 +42,17 @@ fn main() -> ExitCode {
     let good = match command {
         "bugs" => bugs(&bench, wanted),
         "own" => own::table(&bench, wanted),
-        _ => clients(&bench, wanted),
+        "accesses" => clients(&bench, wanted, "--accesses --max-bound 1 --max-time 60s"),
+        _ => clients(&bench, wanted, "--max-bound 2 --max-time 60s"),
     };
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn clients(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
+fn clients(bench: &Bench, wanted: impl Fn(&str) -> bool, arguments: &str) -> bool {
     println!("| crate | not instrumented | executions | result |\n|---|---|---:|---|");
     let mut counts = (0, 0);
     for program in Program::all("clients").into_iter().filter(|program| wanted(&program.name)) {
-        let said = bench.run(&program.name, &program.crates[0], &program, "--max-bound 2 --max-time 60s");
+        let said = bench.run(&program.name, &program.crates[0], &program, arguments);
         counts.0 += 1;
         counts.1 += usize::from(said.is_proved());
         println!(
@@ -76,7 +78,7 @@ fn bugs(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
         let buggy = bench.run(&name("buggy"), &program.crates[0], &program, &arguments(3));
         let bound = buggy.failed_at_bound();
         let mended = bound.map_or_else(Said::default, |bound| {
-            bench.run(&name("mended"), &program.crates[1], &program, &arguments(bound))
+            bench.run(&name("mended"), &program.crates[1], &program, &arguments(bound.max(2)))
         });
         let as_told = bound.is_some() && buggy.text.contains(&program.expected) && mended.is_proved();
         good &= as_told;
