@@ -2,7 +2,7 @@
 //! nothing; whoever wants to know meanwhile passes a callback.
 
 use crate::observe::{Shape, Signature};
-use crate::program::{Chooser, End, Outcome, Program, SchedulingPoint, Strategy};
+use crate::program::{Absorbed, Chooser, Elsewhere, End, Outcome, Program, SchedulingPoint, Strategy};
 use crate::trace::{BoundReport, Failure, FailureKind, Growth, Report, Stopped, ThreadId};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -208,18 +208,23 @@ impl<'a> Explorer<'a> {
         let mut report = BoundReport::new(strategy.bound());
         let mut look_at = 0;
         let mut told = began;
-        while self.stopped.is_none() && strategy.begin() {
+        while self.stopped.is_none() {
+            match strategy.absorb(self.executions_left()) {
+                Absorbed::Nothing if !strategy.begin() => break,
+                Absorbed::Nothing => {}
+                Absorbed::Waiting => {
+                    self.look(strategy, &mut report, began, &mut told);
+                    continue;
+                }
+                Absorbed::Done(part) => {
+                    self.take_over(&part, &mut report);
+                    self.look(strategy, &mut report, began, &mut told);
+                    continue;
+                }
+            }
             if report.steps >= look_at {
                 look_at = report.steps + STEPS_BETWEEN_LOOKS;
-                let now = Instant::now();
-                self.check_time(now);
-                if now - told >= BETWEEN_REPORTS {
-                    told = now;
-                    report.seconds = (now - began).as_secs_f64();
-                    report.states = self.states.len() as u64;
-                    let (frontier, done) = strategy.progress();
-                    self.tell(Event::Progress { bound: &report, frontier, done });
-                }
+                self.look(strategy, &mut report, began, &mut told);
                 if self.stopped.is_some() {
                     break;
                 }
@@ -267,6 +272,52 @@ impl<'a> Explorer<'a> {
         report.seconds = began.elapsed().as_secs_f64();
         report.states = self.states.len() as u64;
         Some(report)
+    }
+
+    /// Executions that may still be run.
+    fn executions_left(&self) -> u64 {
+        self.options.limits.max_executions.map_or(u64::MAX, |max| max.saturating_sub(self.executions))
+    }
+
+    /// Looks at the clock, and tells how far the bound is.
+    #[cold]
+    fn look(
+        &mut self,
+        strategy: &dyn Strategy,
+        report: &mut BoundReport,
+        began: Instant,
+        told: &mut Instant,
+    ) {
+        let now = Instant::now();
+        self.check_time(now);
+        if now - *told >= BETWEEN_REPORTS {
+            *told = now;
+            report.seconds = (now - began).as_secs_f64();
+            report.states = self.states.len() as u64;
+            let (frontier, done) = strategy.progress();
+            self.tell(Event::Progress { bound: report, frontier, done });
+        }
+    }
+
+    /// Counts executions that have been run elsewhere, as if they had been run here.
+    fn take_over(&mut self, part: &Elsewhere, report: &mut BoundReport) {
+        report.steps += part.step_count;
+        report.max_steps = report.max_steps.max(part.max_steps);
+        report.max_threads = report.max_threads.max(part.max_threads);
+        for &state in &part.trail {
+            self.executions += 1;
+            if state == 0 {
+                report.given_up += 1;
+                continue;
+            }
+            report.executions += 1;
+            if self.options.count_states {
+                self.states.insert(state);
+                if self.executions >= self.next_sample {
+                    self.sample();
+                }
+            }
+        }
     }
 
     /// Notes how many states have been reached, and when to look again.

@@ -9,7 +9,7 @@
 //! search | reduction | runtime | model | observe
 //! recording  memory            what happened in one execution; happens-before and race detection
 //! program  dependence  clock   the seam; which operations conflict; vector clocks
-//! thread_set  symbols          sets of threads; from an address in the code to the source
+//! thread_set  symbols  varint  sets of threads; from an address in the code to the source; numbers as bytes
 //! trace                        plain data that leaves the process
 //! ```
 
@@ -43,5 +43,7 @@ pub mod search;
 pub(crate) mod symbols;
 #[cfg(feature = "runtime")]
 mod thread_set;
+#[cfg(feature = "runtime")]
+pub mod varint;
 #[cfg(feature = "runtime")]
 pub mod worker;

@@ -354,10 +354,50 @@ pub(crate) fn divergence_message(step: u64) -> String {
     )
 }
 
+/// Part of a bound that has been done elsewhere.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Elsewhere {
+    /// The fingerprint of each execution's terminal state, in order; 0 for one that was given up.
+    pub trail: Vec<u128>,
+    /// Steps of all of them.
+    pub step_count: u64,
+    /// The longest execution, in steps.
+    pub max_steps: u64,
+    /// The largest number of threads.
+    pub max_threads: u32,
+}
+
+impl Elsewhere {
+    /// Counts an execution that has passed, or was given up.
+    pub fn note(&mut self, outcome: &Outcome) {
+        let given_up = matches!(outcome.end, End::GivenUp);
+        self.trail.push(if given_up { 0 } else { outcome.fingerprint });
+        self.step_count += outcome.step_count;
+        self.max_steps = self.max_steps.max(outcome.step_count);
+        self.max_threads = self.max_threads.max(outcome.thread_count);
+    }
+}
+
+/// What a search says before it prepares an execution.
+#[derive(Debug)]
+pub enum Absorbed {
+    /// The next execution is to be run here.
+    Nothing,
+    /// Somebody is at work; ask again.
+    Waiting,
+    /// This comes next, and has been done.
+    Done(Box<Elsewhere>),
+}
+
 /// A search through the executions of a program. It is asked for the choices of one execution after another.
 pub trait Strategy: Chooser {
     /// Prepares the next execution of the current bound. `false`: there is none left.
     fn begin(&mut self) -> bool;
+
+    /// What others have done of the current bound, if that comes next: at most so many executions.
+    fn absorb(&mut self, _max_executions: u64) -> Absorbed {
+        Absorbed::Nothing
+    }
 
     /// The execution is over.
     fn end(&mut self, outcome: &Outcome);

@@ -1,10 +1,14 @@
 //! Which executions are left out because others stand for them.
 
+mod doing;
 mod partial_order;
+mod split_search;
 mod visited;
 
 pub use crate::program::{Everything, Reduction};
 #[doc(hidden)]
 pub use partial_order::Flaw;
-pub use partial_order::{PartialOrder, SleepRule};
+pub use doing::{Doing, Done};
+pub use partial_order::{Item, PartialOrder, Remains, SleepRule};
+pub use split_search::{Crew, Look, SplitSearch, Terms};
 pub use visited::Visited;

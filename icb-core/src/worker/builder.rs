@@ -166,9 +166,12 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
-    /// Number of worker threads. One execution stream is used at present, whatever the number.
+    /// Number of processes that search (1 unless set). What is found and counted does not depend on it. A search that
+    /// becomes long is shared out among forks of this process, each with an address space of its own; one with another
+    /// strategy or reduction than the default, with [`OnRace::Promote`] or with [`keep_going`](Self::keep_going) is not.
     #[must_use]
-    pub fn workers(self, _count: usize) -> Self {
+    pub fn workers(mut self, count: usize) -> Self {
+        self.settings.workers = count;
         self
     }
 

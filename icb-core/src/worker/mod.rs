@@ -5,10 +5,15 @@ mod builder;
 mod channel;
 mod explained;
 mod modelled;
+mod parts;
 mod process;
 mod replayed;
 mod settings;
 mod strategies;
+#[cfg(unix)]
+mod team;
+#[cfg(unix)]
+mod tokens;
 mod watchdog;
 
 pub use crate::trace::StrategyKind;

@@ -76,7 +76,7 @@ impl Worker {
         }
     }
 
-    fn program(&self, f: &Closure) -> CoroutineProgram {
+    pub(super) fn program(&self, f: &Closure) -> CoroutineProgram {
         let mut program = CoroutineProgram::new(f.clone(), self.runtime_settings(), self.tape());
         program.set_model(self.model);
         program
@@ -99,7 +99,7 @@ impl Worker {
         if settings.min_bound > 0 {
             self.load_points(&mut program);
         }
-        let _watchdog =
+        let watchdog =
             Watchdog::start(program.heartbeat(), settings.watchdog, self.channel.clone(), self.model);
         let options = Options {
             limits: limits(settings),
@@ -136,6 +136,9 @@ impl Worker {
                     self.save_frontier(&mut search, explorer.states().iter().copied().collect());
                 }
                 report
+            }
+            StrategyKind::ContextBounded if settings.reduction == ReductionKind::PartialOrder => {
+                self.search_in_parts(f, &mut explorer, &mut program, &watchdog)
             }
             _ => explorer.run(&mut *strategy(settings), &mut program),
         };

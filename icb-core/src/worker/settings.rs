@@ -36,6 +36,10 @@ pub(super) struct Settings {
     pub(super) keep_going: bool,
     pub(super) check_leaks: bool,
     pub(super) run_out: bool,
+    /// Processes that search.
+    pub(super) workers: usize,
+    /// Where processes of several tests take leave to run more than one at a time.
+    pub(super) tokens: Option<PathBuf>,
     /// Executions of each bound whose blocking steps are counted.
     pub(super) measured_executions: u64,
     pub(super) detached: bool,
@@ -72,6 +76,8 @@ impl Default for Settings {
             keep_going: false,
             check_leaks: false,
             run_out: false,
+            workers: 1,
+            tokens: None,
             measured_executions: 0,
             detached: false,
             watchdog: Duration::from_secs(10),
@@ -91,12 +97,12 @@ impl Settings {
     /// # Errors
     /// As [`apply`](Self::apply).
     pub(super) fn apply_defaults(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), String> {
-        const STEERING: [&str; 5] =
-            ["ICB_MIN_BOUND", "ICB_REPLAY", "ICB_REPLAY_MODEL", "ICB_CHANNEL", "ICB_DIRECTORY"];
+        const STEERING: [&str; 6] =
+            ["ICB_MIN_BOUND", "ICB_REPLAY", "ICB_REPLAY_MODEL", "ICB_TOKENS", "ICB_CHANNEL", "ICB_DIRECTORY"];
         // `cargo icb` sets the bound of each process; a test that is not steered is not to take it for its default.
         let steered = lookup("ICB_CHANNEL").is_some();
         self.apply(|name| {
-            let ours = STEERING.contains(&name) || (steered && name == "ICB_MAX_BOUND");
+            let ours = STEERING.contains(&name) || (steered && ["ICB_MAX_BOUND", "ICB_WORKERS"].contains(&name));
             if ours { None } else { lookup(name) }
         })
     }
@@ -143,6 +149,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_MEASURED_EXECUTIONS") {
             self.measured_executions = number("ICB_MEASURED_EXECUTIONS", &text)?;
+        }
+        if let Some(text) = lookup("ICB_WORKERS") {
+            self.workers = number("ICB_WORKERS", &text)?;
         }
         if let Some(text) = lookup("ICB_KEEP_GOING") {
             self.keep_going = one_of("ICB_KEEP_GOING", &text, &[("1", true), ("0", false)])?;
@@ -193,6 +202,7 @@ impl Settings {
         if let Some(text) = lookup("ICB_REPLAY_MODEL") {
             self.replay_model = number("ICB_REPLAY_MODEL", &text)?;
         }
+        self.tokens = lookup("ICB_TOKENS").map(PathBuf::from);
         self.channel = lookup("ICB_CHANNEL").map(PathBuf::from);
         self.directory = lookup("ICB_DIRECTORY").map(PathBuf::from);
         self.check()
@@ -219,6 +229,9 @@ impl Settings {
         }
         if self.sequential && self.strategy != StrategyKind::StackDiscipline {
             return Err("threads as nested calls are for one strategy only; set the strategy to kiss, or do without sequential".into());
+        }
+        if self.workers == 0 {
+            return Err("0 workers search nothing; give ICB_WORKERS, or Builder::workers, at least 1".into());
         }
         if self.max_steps == 0 {
             return Err("max_steps is 0; give at least 1".into());

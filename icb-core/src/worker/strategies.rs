@@ -4,7 +4,7 @@ use super::builder::ReductionKind;
 use super::settings::Settings;
 use crate::explore::Limits;
 use crate::program::Strategy;
-use crate::reduction::PartialOrder;
+use crate::reduction::{PartialOrder, SplitSearch};
 use crate::search::{
     ContextBounded, DelayBounded, DepthBounded, DepthFirst, Priority, RandomWalk, StackDiscipline,
 };
@@ -17,7 +17,7 @@ const MAX_ENDLESS_EXECUTIONS: u64 = 10_000;
 pub(super) fn strategy(settings: &Settings) -> Box<dyn Strategy> {
     match settings.strategy {
         StrategyKind::ContextBounded if settings.reduction == ReductionKind::PartialOrder => {
-            Box::new(PartialOrder::new(settings.max_bound).from_bound(settings.min_bound))
+            Box::new(SplitSearch::new(partial_order(settings)))
         }
         StrategyKind::ContextBounded => Box::new(ContextBounded::new(settings.max_bound)),
         StrategyKind::DepthFirst => Box::new(DepthFirst::new()),
@@ -31,6 +31,11 @@ pub(super) fn strategy(settings: &Settings) -> Box<dyn Strategy> {
         }
         StrategyKind::StackDiscipline => Box::new(StackDiscipline::new(settings.max_pending)),
     }
+}
+
+/// The default search. It begins at the first bound that is asked for.
+pub(super) fn partial_order(settings: &Settings) -> PartialOrder {
+    PartialOrder::new(settings.max_bound).from_bound(settings.min_bound)
 }
 
 /// The limits that the settings ask for.

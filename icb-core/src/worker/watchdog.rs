@@ -15,19 +15,46 @@ const EXIT_BLOCKED: i32 = 101;
 #[derive(Debug)]
 pub(super) struct Watchdog {
     over: Arc<AtomicBool>,
+    resting: Arc<AtomicBool>,
 }
 
 impl Watchdog {
     /// Ends the process if no step is taken for `patience`. Zero: never.
     pub(super) fn start(heartbeat: Arc<Heartbeat>, patience: Duration, channel: Channel, model: u32) -> Self {
+        Self::start_for(heartbeat, patience, move |failure| {
+            if channel.is_open() {
+                channel.send(&Message::Failure { model, failure: Box::new(failure) });
+            } else {
+                eprintln!("icb: {failure}");
+            }
+        })
+    }
+
+    /// The same; `tell` is called before the process ends.
+    pub(super) fn start_for(
+        heartbeat: Arc<Heartbeat>,
+        patience: Duration,
+        tell: impl FnOnce(Failure) + Send + 'static,
+    ) -> Self {
         let over = Arc::new(AtomicBool::new(false));
+        let resting = Arc::new(AtomicBool::new(false));
         if !patience.is_zero() {
-            let over = over.clone();
-            let watch = move || watch(&heartbeat, patience, &channel, model, &over);
+            let (over, resting) = (over.clone(), resting.clone());
+            let watch = move || {
+                if let Some(failure) = watch(&heartbeat, patience, &over, &resting) {
+                    tell(failure);
+                    std::process::exit(EXIT_BLOCKED);
+                }
+            };
             // Without the thread there is no watching; the search itself does not need it.
             let _ = std::thread::Builder::new().name("icb-watchdog".into()).spawn(watch);
         }
-        Watchdog { over }
+        Watchdog { over, resting }
+    }
+
+    /// While this is set, nothing is expected to happen.
+    pub(super) fn resting(&self) -> Arc<AtomicBool> {
+        self.resting.clone()
     }
 }
 
@@ -37,27 +64,29 @@ impl Drop for Watchdog {
     }
 }
 
-fn watch(heartbeat: &Heartbeat, patience: Duration, channel: &Channel, model: u32, over: &AtomicBool) {
+/// Waits until no step has been taken for too long: a failure; or until it is over.
+fn watch(
+    heartbeat: &Heartbeat,
+    patience: Duration,
+    over: &AtomicBool,
+    resting: &AtomicBool,
+) -> Option<Failure> {
     let mut last = heartbeat.pulse();
     let mut since = Instant::now();
     let nap = (patience / 10).clamp(Duration::from_millis(10), Duration::from_millis(200));
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(nap);
         let pulse = heartbeat.pulse();
-        if pulse != last {
+        if pulse != last || resting.load(Ordering::Relaxed) {
             (last, since) = (pulse, Instant::now());
         } else if since.elapsed() >= patience && !over.load(Ordering::Relaxed) {
             let mut failure = Failure::new(FailureKind::Blocked, message(heartbeat, patience));
             failure.location = heartbeat.place();
             failure.execution = pulse.0;
-            if channel.is_open() {
-                channel.send(&Message::Failure { model, failure: Box::new(failure) });
-            } else {
-                eprintln!("icb: {failure}");
-            }
-            std::process::exit(EXIT_BLOCKED);
+            return Some(failure);
         }
     }
+    None
 }
 
 fn message(heartbeat: &Heartbeat, patience: Duration) -> String {

@@ -28,7 +28,12 @@ impl Chooser for PartialOrder {
         self.read_pending(point);
         self.push_node(point, place);
         self.analyse(index, point, None);
-        let Some(thread) = self.first_choice(index, point.pending) else {
+        let prescribed = self.follow(index);
+        if prescribed.is_some_and(|t| !point.enabled.contains(t) && !point.early.contains(t)) {
+            self.diverge(point.step);
+            return None;
+        }
+        let Some(thread) = prescribed.or_else(|| self.first_choice(index, point.pending)) else {
             // Everything from here on is covered elsewhere.
             self.depth = index;
             return None;
@@ -43,6 +48,7 @@ impl Chooser for PartialOrder {
         let place = (u64::from(point.count) << 32) ^ point.thread.index() as u64;
         let position = self.branch_cursor;
         self.branch_cursor += 1;
+        let prescribed = self.prescribed_outcome(self.cursor.saturating_sub(1), position);
         let Some(node) = self.current() else { return 0 };
         match node.branches.get(position) {
             Some(branch) if branch.place != place => {
@@ -51,8 +57,9 @@ impl Chooser for PartialOrder {
             }
             Some(branch) => branch.chosen,
             None => {
-                node.branches.push(Branch { chosen: 0, count: point.count, costly: point.costly, place });
-                0
+                let chosen = prescribed.min(point.count.saturating_sub(1));
+                node.branches.push(Branch { chosen, count: point.count, costly: point.costly, place });
+                chosen
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::trace::{Access, Mode, ObjectId};
 const BITS: usize = 64;
 
 /// Objects, each touched in one mode; what is touched in several ways is written.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Footprint {
     reads: u64,
     updates: u64,

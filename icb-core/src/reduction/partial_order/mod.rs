@@ -24,9 +24,12 @@
 
 mod analysis;
 mod chooser;
+mod encoding;
 mod events;
 mod footprint;
+mod item;
 mod node;
+mod split;
 
 use crate::clock::VectorClock;
 use crate::dependence;
@@ -35,6 +38,7 @@ use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
 use analysis::Deferred;
 use events::Events;
 use footprint::Footprint;
+pub use item::{Item, Remains};
 use node::{Node, Sleeper};
 use std::mem::{Discriminant, discriminant};
 
@@ -109,6 +113,8 @@ pub struct PartialOrder {
     anew: bool,
     /// By depth.
     deferred: Vec<Deferred>,
+    /// The part of the search that is being done.
+    item: Item,
     // Buffers.
     pending: Vec<Footprint>,
     /// What the footprints in `pending` are those of; what else an operation says makes no difference.
@@ -144,6 +150,7 @@ impl PartialOrder {
             tries_to_send: false,
             anew: false,
             deferred: Vec::new(),
+            item: Item::root(),
             pending: Vec::new(),
             operations: Vec::new(),
             clock: VectorClock::new(),
@@ -187,12 +194,15 @@ impl PartialOrder {
     fn set_bound(&mut self, bound: u32) {
         self.bound = bound;
         self.budget = (self.max_bound.is_some() || bound < BOUNDS_BEFORE_UNBOUNDED).then_some(bound);
+        self.item = Item::root();
         self.depth = 0;
         self.started = false;
         self.bound_pruned = 0;
     }
 
-    fn is_bounded(&self) -> bool {
+    /// Whether there is a bound now.
+    #[must_use]
+    pub fn is_bounded(&self) -> bool {
         self.budget.is_some()
     }
 
@@ -360,33 +370,44 @@ impl PartialOrder {
 
     /// The alternative of a node that has just been explored goes to sleep for the ones after it, where that is sound.
     fn finish(&mut self, index: usize) {
-        let bounded = self.is_bounded();
-        let rule = self.rule;
         let node = &mut self.nodes[index];
-        let thread = node.chosen;
-        node.done.insert(thread);
-        if node.is_early(thread) || node.freed || node.todo.iter().all(|thread| node.done.contains(thread)) {
+        node.done.insert(node.chosen);
+        if node.todo.iter().all(|thread| node.done.contains(thread)) {
             return;
+        }
+        if let Some(sleeper) = self.sleeper(index) {
+            self.nodes[index].sleep.push(sleeper);
+        }
+    }
+
+    /// The node's choice, asleep for the ones after it, where that is sound.
+    fn sleeper(&self, index: usize) -> Option<Sleeper> {
+        let node = &self.nodes[index];
+        let thread = node.chosen;
+        if node.is_early(thread) || node.freed {
+            return None;
         }
         let continued = node.previous == Some(thread) && !node.previous_yielded;
         let naive = self.flaw == Flaw::NaiveSleep;
-        let footprint = if !bounded || continued || node.stops || naive {
+        let footprint = if !self.is_bounded() || continued || node.stops || naive {
             &node.step
-        } else if rule == SleepRule::Block {
+        } else if self.rule == SleepRule::Block {
             &node.block
         } else {
-            return;
+            return None;
         };
         let known = if self.flaw == Flaw::NumbersTrusted { usize::MAX } else { node.object_count };
-        let sleeper = Sleeper::new(thread, footprint, known);
-        node.sleep.push(sleeper);
+        Some(Sleeper::new(thread, footprint, known))
     }
 
     /// Takes the next outcome of the node's step, if there is one left that can be afforded.
     fn next_outcome(&mut self, index: usize) -> bool {
         let node = &self.nodes[index];
         let base = node.cost + node.switch_cost(node.chosen);
-        while let Some(branch) = self.nodes[index].branches.last().copied() {
+        let fixed = self.fixed_outcomes(index);
+        while self.nodes[index].branches.len() > fixed
+            && let Some(branch) = self.nodes[index].branches.last().copied()
+        {
             if branch.chosen + 1 < branch.count {
                 let node = &mut self.nodes[index];
                 if let Some(last) = node.branches.last_mut() {
@@ -404,10 +425,17 @@ impl PartialOrder {
 
     /// Prepares the next execution: the deepest node with something left to do. `false`: there is none.
     fn backtrack(&mut self) -> bool {
+        let floor = self.item.depth();
         while let Some(index) = self.depth.checked_sub(1) {
+            if index + 1 < floor {
+                return false;
+            }
             if self.next_outcome(index) {
                 self.fresh = index + 1;
                 return true;
+            }
+            if index < floor {
+                return false;
             }
             self.finish(index);
             while let Some(thread) = self.next_alternative(index) {

@@ -8,7 +8,7 @@ use crate::trace::Mode;
 ///
 /// Objects have the number of their first use. One that was first used after the node where the thread went to sleep
 /// has other numbers in other executions, so that any object that is new since then may be it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sleeper {
     pub(super) thread: usize,
     /// Objects known where the thread went to sleep.

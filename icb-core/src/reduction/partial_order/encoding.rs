@@ -1,0 +1,130 @@
+//! Items and remains as bytes: for other processes, and for a file. Numbers are LEB128 varints.
+
+use super::footprint::Footprint;
+use super::item::{Extra, Item, Leg, Remains};
+use super::node::Sleeper;
+use crate::program::ThreadSet;
+use crate::trace::{Access, Mode, ObjectId};
+use crate::varint::{Reader, write};
+use std::sync::Arc;
+
+impl Item {
+    /// Appends the item; a reader knows the one before it.
+    pub fn encode(&self, before: &Item, bytes: &mut Vec<u8>) {
+        let pairs = self.way.iter().zip(&before.way);
+        let common = pairs.take_while(|(mine, theirs)| Arc::ptr_eq(mine, theirs)).count();
+        write(bytes, common as u64);
+        write(bytes, (self.way.len() - common) as u64);
+        self.way[common..].iter().for_each(|leg| leg.encode(bytes));
+    }
+
+    /// Reads an item that follows another one. `None`: these are not the bytes of one.
+    pub fn decode(before: &Item, reader: &mut Reader<'_>) -> Option<Item> {
+        let mut way = before.way.get(..reader.length()?)?.to_vec();
+        for _ in 0..reader.length()? {
+            way.push(Arc::new(Leg::decode(reader)?));
+        }
+        Some(Item { way })
+    }
+}
+
+impl Remains {
+    /// Appends what is left.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        write(bytes, self.base as u64);
+        write(bytes, self.legs.len() as u64);
+        self.legs.iter().for_each(|leg| leg.encode(bytes));
+        write(bytes, self.parts.len() as u64);
+        for (depth, leg) in &self.parts {
+            write(bytes, *depth as u64);
+            leg.encode(bytes);
+        }
+        write(bytes, self.extras.len() as u64);
+        for extra in &self.extras {
+            write(bytes, extra.depth as u64);
+            write(bytes, extra.thread as u64);
+        }
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    pub fn decode(reader: &mut Reader<'_>) -> Option<Remains> {
+        let mut remains = Remains { base: reader.length()?, ..Remains::default() };
+        for _ in 0..reader.length()? {
+            remains.legs.push(Arc::new(Leg::decode(reader)?));
+        }
+        for _ in 0..reader.length()? {
+            remains.parts.push((reader.length()?, Arc::new(Leg::decode(reader)?)));
+        }
+        for _ in 0..reader.length()? {
+            remains.extras.push(Extra { depth: reader.length()?, thread: reader.length()? });
+        }
+        Some(remains)
+    }
+}
+
+impl Leg {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        write(bytes, self.thread as u64);
+        write(bytes, self.outcomes.len() as u64);
+        self.outcomes.iter().for_each(|&outcome| write(bytes, u64::from(outcome)));
+        write(bytes, self.sleepers.len() as u64);
+        self.sleepers.iter().for_each(|sleeper| sleeper.encode(bytes));
+        write(bytes, self.asleep as u64);
+        write(bytes, self.known.len() as u64);
+        self.known.iter().for_each(|thread| write(bytes, thread as u64));
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Option<Leg> {
+        let thread = reader.length()?;
+        let outcomes = (0..reader.length()?).map(|_| reader.number().map(|n| n as u32)).collect::<Option<_>>()?;
+        let sleepers: Vec<Sleeper> =
+            (0..reader.length()?).map(|_| Sleeper::decode(reader)).collect::<Option<_>>()?;
+        let asleep = reader.length().filter(|&asleep| asleep <= sleepers.len())?;
+        let known: ThreadSet = (0..reader.length()?).map(|_| reader.length()).collect::<Option<_>>()?;
+        Some(Leg { thread, outcomes, sleepers, asleep, known })
+    }
+}
+
+impl Sleeper {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        write(bytes, self.thread as u64);
+        write(bytes, self.object_count as u64);
+        write(bytes, self.new.map_or(0, |mode| mode_number(mode) + 1));
+        let accesses: Vec<Access> = self.footprint.iter().collect();
+        write(bytes, accesses.len() as u64);
+        for access in accesses {
+            write(bytes, (access.object.index() as u64) << 2 | mode_number(access.mode));
+        }
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Option<Sleeper> {
+        let (thread, object_count) = (reader.length()?, reader.length()?);
+        let new = match reader.number()? {
+            0 => None,
+            number => Some(mode_of(number - 1)?),
+        };
+        let mut footprint = Footprint::default();
+        for _ in 0..reader.length()? {
+            let number = reader.number()?;
+            footprint.add(Access { object: ObjectId::new((number >> 2) as usize), mode: mode_of(number & 3)? });
+        }
+        Some(Sleeper { thread, footprint, object_count, new })
+    }
+}
+
+const fn mode_number(mode: Mode) -> u64 {
+    match mode {
+        Mode::Read => 0,
+        Mode::Update => 1,
+        Mode::Write => 2,
+    }
+}
+
+const fn mode_of(number: u64) -> Option<Mode> {
+    match number {
+        0 => Some(Mode::Read),
+        1 => Some(Mode::Update),
+        2 => Some(Mode::Write),
+        _ => None,
+    }
+}

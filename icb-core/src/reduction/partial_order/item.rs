@@ -1,0 +1,123 @@
+//! Work items: parts of a search that can be done anywhere and in any order, and what doing one leads to.
+//!
+//! A search that has become long is cut up. Every node of the current execution becomes *shared*: what it has been
+//! shown to need so far is left to items of its own, each a way to the node and the choice to take there. From then on
+//! nobody owns the node: an item that finds one more choice to be needed there names it as an *extra*, which is an item
+//! like any other, done once.
+//!
+//! What an item does depends on its way alone. A shared node keeps, from when it was made, the sleepers that all later
+//! choices find there: those explored before it was shared, and the one whose execution made it. Later choices do not put
+//! each other to sleep, as that would depend on which comes first. So items can be done in any order, by anybody,
+//! and the items there are, and what they count, are always the same.
+
+use super::node::Sleeper;
+use crate::program::ThreadSet;
+use std::sync::Arc;
+
+/// One node on the way to an item, and the choice taken there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Leg {
+    pub(super) thread: usize,
+    /// Outcomes chosen inside the step: all of them, but in the last leg, where the others are the item's to choose.
+    pub(super) outcomes: Vec<u32>,
+    /// Choices explored elsewhere, which sleep for later ones.
+    pub(super) sleepers: Vec<Sleeper>,
+    /// So many of them sleep for the choice taken.
+    pub(super) asleep: usize,
+    /// Choices that were known to be needed when the node was shared: they have items.
+    pub(super) known: ThreadSet,
+}
+
+impl Leg {
+    /// Another choice at the same node, for which everything known there sleeps.
+    pub(super) fn other(&self, thread: usize) -> Leg {
+        Leg { thread, outcomes: Vec::new(), asleep: self.sleepers.len(), ..self.clone() }
+    }
+
+    /// The same choice with these outcomes.
+    pub(super) fn with_outcomes(&self, outcomes: Vec<u32>) -> Leg {
+        Leg { outcomes, ..self.clone() }
+    }
+}
+
+/// A part of the search: everything that begins in this way.
+#[derive(Clone, Debug, Default)]
+pub struct Item {
+    pub(super) way: Vec<Arc<Leg>>,
+}
+
+/// A choice that an item has found to be needed at a node on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Extra {
+    /// Legs before the node.
+    pub(super) depth: usize,
+    pub(super) thread: usize,
+}
+
+/// What is left when an item is over, in a fixed order. It refers to the item's way.
+#[derive(Clone, Debug, Default)]
+pub struct Remains {
+    /// So many legs of the item are followed by `legs` on the way to its parts.
+    pub(super) base: usize,
+    pub(super) legs: Vec<Arc<Leg>>,
+    /// Parts that the item has been cut up into: legs before the node, and the choice there.
+    pub(super) parts: Vec<(usize, Arc<Leg>)>,
+    /// What it needs elsewhere; others may have found that too.
+    pub(super) extras: Vec<Extra>,
+}
+
+impl Item {
+    /// The whole search.
+    #[must_use]
+    pub fn root() -> Self {
+        Item::default()
+    }
+
+    /// Nodes on the way.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.way.len()
+    }
+
+    /// Identifies the item among those of its bound.
+    #[must_use]
+    pub fn key(&self) -> u128 {
+        key(&self.way)
+    }
+
+    /// The parts that the item has been cut up into.
+    pub fn parts(&self, remains: &Remains) -> Vec<Item> {
+        let mut way = self.way[..remains.base.min(self.way.len())].to_vec();
+        way.extend(remains.legs.iter().cloned());
+        let part = |(depth, leg): &(usize, Arc<Leg>)| extended(&way[..(*depth).min(way.len())], leg.clone());
+        remains.parts.iter().map(part).collect()
+    }
+
+    /// What the item has found to be needed elsewhere.
+    pub fn extras(&self, remains: &Remains) -> Vec<Item> {
+        let known = remains.extras.iter().filter_map(|extra| Some((extra, self.way.get(extra.depth)?)));
+        known.map(|(extra, leg)| extended(&self.way[..extra.depth], Arc::new(leg.other(extra.thread)))).collect()
+    }
+}
+
+fn extended(way: &[Arc<Leg>], last: Arc<Leg>) -> Item {
+    let mut longer = Vec::with_capacity(way.len() + 1);
+    longer.extend_from_slice(way);
+    longer.push(last);
+    Item { way: longer }
+}
+
+/// A digest of threads and outcomes, in which different ways are different.
+fn key(way: &[Arc<Leg>]) -> u128 {
+    let mut digest = 0u128;
+    let mut add = |word: u64| {
+        digest = (digest ^ u128::from(word)).wrapping_add(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+        digest = digest.wrapping_mul(0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645);
+        digest ^= digest >> 71;
+    };
+    for leg in way {
+        add(leg.thread as u64);
+        leg.outcomes.iter().for_each(|&outcome| add(u64::from(outcome) | 1 << 40));
+    }
+    digest
+}

@@ -1,0 +1,268 @@
+//! The search with partial-order reduction as a stack of work items. Each bound is one item at first, and most are over
+//! before it is cut up; what is cut up can be shared out.
+//!
+//! Items are *committed* in one order, whoever does them and whenever: the last one found first. Everything that is
+//! reported comes from commits, so that counts, and which failure is found first, do not depend on how many take part. What
+//! ends in anything but executions that pass is done again here when its turn comes.
+
+use super::doing::{Doing, Done};
+use super::partial_order::{Item, PartialOrder, Remains};
+use crate::program::{Absorbed, BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy};
+use crate::trace::ThreadId;
+use std::collections::HashSet;
+
+/// Those who do items elsewhere.
+pub trait Crew {
+    /// These items of a bound wait. The last is needed first, and before all that were offered earlier.
+    fn offer(&mut self, terms: Terms, items: &[(u64, Item)]);
+
+    /// What has become of the item that is needed now. May wait a little for it.
+    fn look(&mut self, number: u64, item: &Item) -> Look;
+
+    /// The item has come to this.
+    fn commit(&mut self, _number: u64, _item: &Item, _done: &Done) {}
+
+    /// Nothing that was offered is needed any more.
+    fn dismiss(&mut self);
+}
+
+/// What items depend on beside their ways.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Terms {
+    /// The bound.
+    pub bound: u32,
+    /// What has been seen of the program; see [`PartialOrder::tries_to_send`].
+    pub tries_to_send: bool,
+}
+
+/// What has become of an item.
+#[derive(Debug)]
+pub enum Look {
+    /// It is done.
+    Done(Box<Done>),
+    /// Somebody is at it, or will be.
+    Pending,
+    /// It has to be done here.
+    Here,
+}
+
+/// The search.
+pub struct SplitSearch<'a> {
+    doing: Doing,
+    crew: Option<&'a mut dyn Crew>,
+    waiting: Vec<(u64, Item)>,
+    /// The item that is being done here.
+    inside: Option<(u64, Item)>,
+    /// Executions of it, if somebody wants to know.
+    here: Done,
+    next_number: u64,
+    /// Extras that have been found before.
+    found: HashSet<u128>,
+    committed: u64,
+    /// The bound has left something out.
+    cut: bool,
+    /// The next execution has been asked for, and is there.
+    asked: bool,
+    prepared: bool,
+}
+
+impl std::fmt::Debug for SplitSearch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SplitSearch").field("waiting", &self.waiting.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> SplitSearch<'a> {
+    /// The search, done here alone.
+    #[must_use]
+    pub fn new(search: PartialOrder) -> Self {
+        Self::of_items(Doing::new(search))
+    }
+
+    /// The search, with items that are made in this way.
+    #[must_use]
+    pub fn of_items(doing: Doing) -> Self {
+        let mut split = SplitSearch {
+            doing,
+            crew: None,
+            waiting: Vec::new(),
+            inside: None,
+            here: Done::default(),
+            next_number: 0,
+            found: HashSet::new(),
+            committed: 0,
+            cut: false,
+            asked: false,
+            prepared: false,
+        };
+        split.begin_bound();
+        split
+    }
+
+    /// Shares the items out.
+    #[must_use]
+    pub fn with_crew(mut self, crew: &'a mut dyn Crew) -> Self {
+        self.crew = Some(crew);
+        self
+    }
+
+    /// Items of this bound so far.
+    #[must_use]
+    pub fn committed(&self) -> u64 {
+        self.committed
+    }
+
+    fn begin_bound(&mut self) {
+        if let Some(crew) = &mut self.crew {
+            crew.dismiss();
+        }
+        self.waiting.clear();
+        self.found.clear();
+        self.inside = None;
+        self.committed = 0;
+        self.cut = false;
+        self.prepared = false;
+        self.push(Item::root());
+    }
+
+    fn push(&mut self, item: Item) {
+        self.waiting.push((self.next_number, item));
+        self.next_number += 1;
+    }
+
+    /// The item has come to its end.
+    fn commit(&mut self, number: u64, item: &Item, done: &Done) {
+        self.committed += 1;
+        self.cut |= done.cut;
+        if let Some(crew) = &mut self.crew {
+            crew.commit(number, item, done);
+        }
+        let first = self.waiting.len();
+        for extra in item.extras(&done.remains) {
+            if self.found.insert(extra.key()) {
+                self.push(extra);
+            }
+        }
+        // Those that begin early are the largest: they come first, and the end of the bound is small pieces.
+        for part in item.parts(&done.remains).into_iter().rev() {
+            self.push(part);
+        }
+        let terms = Terms { bound: self.doing.search().bound(), tries_to_send: self.doing.search().tries_to_send() };
+        if let Some(crew) = &mut self.crew
+            && self.waiting.len() > first
+        {
+            crew.offer(terms, &self.waiting[first..]);
+        }
+    }
+
+    /// The item that was done here is over.
+    fn leave(&mut self, remains: Remains) {
+        let Some((number, item)) = self.inside.take() else { return };
+        let mut done = std::mem::take(&mut self.here);
+        done.remains = remains;
+        done.cut = self.doing.search_mut().take_cut();
+        self.commit(number, &item, &done);
+    }
+}
+
+impl Strategy for SplitSearch<'_> {
+    fn begin(&mut self) -> bool {
+        // Whoever does not ask what others have done is told that there are no others.
+        if !std::mem::take(&mut self.asked) {
+            while matches!(self.absorb(u64::MAX), Absorbed::Waiting) {}
+            self.asked = false;
+        }
+        std::mem::take(&mut self.prepared)
+    }
+
+    fn absorb(&mut self, max_executions: u64) -> Absorbed {
+        self.asked = true;
+        if self.doing.search_mut().begins_anew() {
+            self.begin_bound();
+        }
+        loop {
+            if self.inside.is_some() {
+                match self.doing.next() {
+                    None => {
+                        self.prepared = true;
+                        return Absorbed::Nothing;
+                    }
+                    Some(remains) => self.leave(remains),
+                }
+            }
+            let Some((number, item)) = self.waiting.last() else { return Absorbed::Nothing };
+            let look = self.crew.as_mut().map_or(Look::Here, |crew| crew.look(*number, item));
+            match look {
+                Look::Pending => return Absorbed::Waiting,
+                Look::Done(done) if done.figures.trail.len() as u64 <= max_executions => {
+                    if let Some((number, item)) = self.waiting.pop() {
+                        self.commit(number, &item, &done);
+                    }
+                    return Absorbed::Done(Box::new(done.figures));
+                }
+                // The limit falls into it: that is where it stops.
+                Look::Done(_) | Look::Here => {
+                    if let Some((number, item)) = self.waiting.pop() {
+                        self.doing.enter(item.clone());
+                        self.here = Done::default();
+                        self.inside = Some((number, item));
+                    }
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, outcome: &Outcome) {
+        self.doing.end(outcome);
+        if self.crew.is_some() {
+            self.here.figures.note(outcome);
+        }
+    }
+
+    fn bound(&self) -> u32 {
+        self.doing.search().bound()
+    }
+
+    fn advance(&mut self) -> bool {
+        if self.cut {
+            self.doing.search_mut().note_cut();
+        }
+        let goes_on = self.doing.search_mut().advance();
+        if goes_on {
+            self.begin_bound();
+        }
+        goes_on
+    }
+
+    fn max_bound(&self) -> Option<u32> {
+        self.doing.search().max_bound()
+    }
+
+    fn is_exhausted(&self) -> bool {
+        !self.cut && self.doing.search().is_exhausted()
+    }
+
+    fn progress(&self) -> (u64, Option<f64>) {
+        let (left, done) = self.doing.search().progress();
+        (left + self.waiting.len() as u64, done)
+    }
+
+    fn restart(&mut self) {
+        self.doing.search_mut().restart();
+        self.begin_bound();
+    }
+
+    fn chooser(&mut self) -> &mut dyn Chooser {
+        self.doing.chooser()
+    }
+}
+
+impl Chooser for SplitSearch<'_> {
+    fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+        self.doing.chooser().choose_thread(point)
+    }
+
+    fn choose_branch(&mut self, point: &BranchPoint) -> u32 {
+        self.doing.chooser().choose_branch(point)
+    }
+}

@@ -1,0 +1,98 @@
+//! A search that is cut up into work items loses nothing, however often it is cut: as many terminal states at each bound, and
+//! without one, as the brute-force graph of all happens-before states has.
+
+use icb_core::explore::{Explorer, Options};
+use icb_core::program::Strategy;
+use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
+use icb_core::recording::Tape;
+use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_tests::abstract_program::as_program::AbstractProgram;
+use icb_tests::abstract_program::dense;
+use icb_tests::abstract_program::interpreter::Granularity;
+use icb_tests::abstract_program::language::Program;
+use icb_tests::abstract_program::state_graph::StateGraph;
+use icb_tests::programs::{baselines::*, prodcons, bluetooth};
+use icb_tests::seeds;
+use std::sync::{Arc, Mutex};
+
+const MAX_BOUND: usize = 3;
+const MAX_STATES: usize = 6_000;
+const BUDGETS: [u64; 4] = [1, 2, 7, 40];
+
+fn search(strategy: &mut dyn Strategy, program: &Program) -> (u64, u64) {
+    let mut subject = AbstractProgram::new(program, Granularity::SyncOnly);
+    let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
+    let report = Explorer::new(options).run(strategy, &mut subject);
+    assert!(report.stopped.is_none(), "{program}");
+    let runs = report.bounds.iter().map(|bound| bound.executions + bound.given_up).sum();
+    (runs, report.bounds.last().map_or(0, |bound| bound.states))
+}
+
+#[test]
+fn dense_random_programs_keep_their_terminal_states() {
+    let totals = Mutex::new([0u64; BUDGETS.len() + 1]);
+    let lost = Mutex::new(Vec::new());
+    seeds::for_each(seeds::from_environment().unwrap_or(0..600), |seed| {
+        let program = dense::program(seed);
+        let Some(graph) = StateGraph::build(&program, Granularity::SyncOnly, None, MAX_STATES) else { return };
+        for bound in 0..=MAX_BOUND + 1 {
+            let unbounded = bound > MAX_BOUND;
+            let expected = graph.terminal_count(if unbounded { usize::MAX } else { bound }) as u64;
+            let order = || if unbounded {
+                PartialOrder::new(None).unbounded_at_once()
+            } else {
+                PartialOrder::new(Some(bound as u32)).from_bound(bound as u32)
+            };
+            let (whole, _) = search(&mut order(), &program);
+            let mut runs = vec![whole];
+            for budget in BUDGETS {
+                let (count, states) = search(&mut SplitSearch::of_items(Doing::new(order()).max_executions(budget)), &program);
+                if states != expected {
+                    lost.lock().unwrap().push(format!("{states} of {expected} at bound {bound}, budget {budget}, seed {seed}"));
+                }
+                runs.push(count);
+            }
+            totals.lock().unwrap().iter_mut().zip(runs).for_each(|(t, r)| *t += r);
+        }
+    });
+    println!("runs {:?}", totals.lock().unwrap());
+    let lost = lost.into_inner().unwrap();
+    assert!(lost.is_empty(), "{} {:?}", lost.len(), lost.first());
+}
+
+#[test]
+#[ignore = "a table"]
+fn overhead() {
+    type Case = (&'static str, fn(), Option<u32>);
+    let cases: [Case; 13] = [
+        ("counter_racy(3,2)", || counter_racy(3, 2), Some(3)),
+        ("counter_racy(3,3)", || counter_racy(3, 3), Some(3)),
+        ("counter_racy(4,2)", || counter_racy(4, 2), Some(3)),
+        ("mutex_counter(4,3)", || mutex_counter(4, 3), Some(3)),
+        ("prodcons(2,2,1)", || prodcons::run(prodcons::Version::TwoCondvars, 2, 2, 1), Some(3)),
+        ("prodcons(2,2,1)", || prodcons::run(prodcons::Version::TwoCondvars, 2, 2, 1), Some(4)),
+        ("treiber(3)", || treiber(3), Some(4)),
+        ("treiber(4)", || treiber(4), Some(3)),
+        ("wsq(3)", || wsq(3), Some(5)),
+        ("rwlock_mix(3,2)", || rwlock_mix(3, 2), Some(4)),
+        ("bluetooth(3)", || bluetooth::run(bluetooth::Version::Fixed, 3), Some(3)),
+        ("dining_ok(4)", || dining_ok(4), Some(4)),
+        ("counter_racy(3,2)", || counter_racy(3, 2), None),
+    ];
+    for (name, f, bound) in cases {
+        let mut line = format!("{name:20} {bound:?}");
+        for budget in [u64::MAX, 8, 64, 256, 1024, 4096] {
+            let order = match bound {
+                None => PartialOrder::new(None).unbounded_at_once(),
+                Some(b) => PartialOrder::new(Some(b)).from_bound(b),
+            };
+            let mut split = SplitSearch::of_items(Doing::new(order).max_executions(budget));
+            let mut program = CoroutineProgram::new(Arc::new(f), Settings::default(), Tape::new(100_000));
+            let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
+            let report = Explorer::new(options).run(&mut split, &mut program);
+            let last = report.bounds.last().unwrap();
+            line += &format!(" | {} +{} {} i{} {:.2}s", last.executions, last.given_up, last.states, split.committed(), last.seconds);
+        }
+        println!("{line}");
+    }
+}

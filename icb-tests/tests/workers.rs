@@ -1,0 +1,66 @@
+//! What is found and counted does not depend on how many processes search.
+
+use icb_std::model::{Builder, Report};
+use icb_std::sync::Arc;
+use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use icb_std::thread;
+use icb_tests::programs::baselines::{counter_racy, mutex_counter, treiber};
+use icb_tests::programs::{bluetooth, prodcons};
+use std::time::Duration;
+
+fn explore(program: fn(), bound: u32, workers: usize) -> Report {
+    let mut report = Builder::new().max_bound(bound).workers(workers).explore(program);
+    report.bounds.iter_mut().for_each(|bound| bound.seconds = 0.0);
+    report
+}
+
+/// Fails in few executions of many: one thread has to be stopped twice and its reader once, among others that make noise.
+fn rare_failure() {
+    let written = Arc::new(AtomicUsize::new(0));
+    let theirs = written.clone();
+    let writer = thread::spawn(move || (1..=3).for_each(|value| theirs.store(value, SeqCst)));
+    let reader = thread::spawn(move || [(); 3].map(|()| written.load(SeqCst)));
+    counter_racy(2, 2);
+    writer.join().unwrap();
+    assert_ne!(reader.join().unwrap(), [1, 2, 2]);
+}
+
+#[test]
+fn reports_are_the_same_for_any_number_of_workers() {
+    let programs: [(&str, fn(), u32); 6] = [
+        ("counter", || counter_racy(4, 2), 3),
+        ("mutexes", || mutex_counter(4, 3), 3),
+        ("producers", || prodcons::run(prodcons::Version::TwoCondvars, 2, 2, 1), 3),
+        ("treiber", || treiber(4), 3),
+        ("bluetooth", || bluetooth::run(bluetooth::Version::Fixed, 3), 3),
+        ("rare failure", rare_failure, 3),
+    ];
+    for (name, program, bound) in programs {
+        let alone = explore(program, bound, 1);
+        assert!(alone.execution_count() > 3_000, "{name}: {} executions are not shared out", alone.execution_count());
+        for workers in [2, 3] {
+            let together = explore(program, bound, workers);
+            assert_eq!(together, alone, "{name} with {workers} workers");
+        }
+    }
+    assert!(explore(rare_failure, 3, 2).failure.is_some());
+}
+
+/// A search of at least half a minute: two workers take at most 1/1.8 of the time, on a machine with two idle cores.
+#[test]
+#[ignore = "takes minutes; on an idle machine: cargo test --release -p icb-tests --test workers -- --ignored --nocapture"]
+fn two_workers_are_nearly_twice_as_fast() {
+    let run = |workers| {
+        let began = std::time::Instant::now();
+        let report = Builder::new()
+            .max_bound(4)
+            .workers(workers)
+            .max_duration(Duration::from_secs(600))
+            .explore(|| counter_racy(4, 3));
+        (began.elapsed().as_secs_f64(), report.execution_count(), report.bounds.last().map_or(0, |b| b.states))
+    };
+    let (one, two) = (run(1), run(2));
+    println!("one worker {one:?}, two {two:?}: {:.2} times as fast", one.0 / two.0);
+    assert_eq!((one.1, one.2), (two.1, two.2));
+    assert!(one.0 / two.0 >= 1.8);
+}
