@@ -20,7 +20,7 @@ fn rare_failure() {
     let theirs = written.clone();
     let writer = thread::spawn(move || (1..=3).for_each(|value| theirs.store(value, SeqCst)));
     let reader = thread::spawn(move || [(); 3].map(|()| written.load(SeqCst)));
-    counter_racy(2, 2);
+    counter_racy(3, 2);
     writer.join().unwrap();
     assert_ne!(reader.join().unwrap(), [1, 2, 2]);
 }

@@ -14,6 +14,7 @@ use crate::store::{Store, StoredFailure, resolve, test_path};
 use crate::worker::plan::{Plan, Task};
 use crate::worker::process::{self, Launch};
 use crate::worker::replay::{self, Replay, Replayed};
+use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
 use icb_core::trace::{Failure, FailureKind, Message, StrategyKind};
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         tests: &tests,
         store: Store::new(&workspace.directory),
         executions: tests.iter().map(|_| AtomicU64::new(0)).collect(),
+        tokens: Tokens::new(&workspace.directory.join("work")),
     };
     let started = Instant::now();
     let names = tests.iter().map(|test| test.id.to_string()).collect();
@@ -52,6 +54,7 @@ struct Run<'a> {
     store: Store,
     /// Executions of each test so far.
     executions: Vec<AtomicU64>,
+    tokens: Tokens,
 }
 
 impl Run<'_> {
@@ -85,7 +88,8 @@ impl Run<'_> {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let sender = sender;
-                pool::run(plan, self.arguments.build.job_count(), |task| self.work(task, &sender));
+                let jobs = self.arguments.build.job_count();
+                pool::run(plan, jobs, &self.tokens, |task| self.work(task, &sender));
             });
             loop {
                 match events.recv_timeout(REDRAW) {
@@ -116,6 +120,10 @@ impl Run<'_> {
         let mut environment = self.arguments.search.environment();
         environment.push(("ICB_MIN_BOUND", task.min_bound.to_string()));
         environment.push(("ICB_MAX_BOUND", task.max_bound.to_string()));
+        if let Some(path) = self.tokens.path() {
+            environment.push(("ICB_WORKERS", self.arguments.build.job_count().to_string()));
+            environment.push(("ICB_TOKENS", path.display().to_string()));
+        }
         let launch = Launch {
             test: &self.tests[task.test],
             directory: directory.clone(),

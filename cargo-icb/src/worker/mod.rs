@@ -5,4 +5,5 @@ pub(crate) mod plan;
 pub(crate) mod pool;
 pub(crate) mod process;
 pub(crate) mod replay;
+pub(crate) mod tokens;
 pub(crate) mod verdict;

@@ -1,17 +1,19 @@
 //! Runs a plan on several threads, each with one test process at a time.
 
 use super::plan::{Plan, Task};
+use super::tokens::Tokens;
 use super::verdict::Verdict;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Runs every task of the plan, so many at a time; returns when nothing is left.
-pub(crate) fn run(plan: Plan, jobs: usize, work: impl Fn(Task) -> Verdict + Sync) {
+/// Runs every task of the plan, so many at a time; returns when nothing is left. A thread that has nothing to do lends its
+/// core to tests that are long.
+pub(crate) fn run(plan: Plan, jobs: usize, tokens: &Tokens, work: impl Fn(Task) -> Verdict + Sync) {
     let plan = Mutex::new(plan);
     let changed = Condvar::new();
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
-                while let Some(task) = next(&plan, &changed) {
+                while let Some(task) = next(&plan, &changed, tokens) {
                     let verdict = work(task);
                     lock(&plan).finish(task, &verdict);
                     changed.notify_all();
@@ -22,7 +24,7 @@ pub(crate) fn run(plan: Plan, jobs: usize, work: impl Fn(Task) -> Verdict + Sync
 }
 
 /// Waits for a task, or for the end.
-fn next(plan: &Mutex<Plan>, changed: &Condvar) -> Option<Task> {
+fn next(plan: &Mutex<Plan>, changed: &Condvar, tokens: &Tokens) -> Option<Task> {
     let mut plan = lock(plan);
     loop {
         if let Some(task) = plan.next() {
@@ -31,7 +33,9 @@ fn next(plan: &Mutex<Plan>, changed: &Condvar) -> Option<Task> {
         if plan.is_done() {
             return None;
         }
+        tokens.put();
         plan = changed.wait(plan).unwrap_or_else(PoisonError::into_inner);
+        tokens.take();
     }
 }
 
@@ -48,7 +52,9 @@ mod tests {
     #[test]
     fn every_task_runs_once() {
         let seen = Mutex::new(Vec::new());
-        run(Plan::new(5, Bound::Limited(3), StrategyKind::ContextBounded), 3, |task| {
+        let directory = tempfile::tempdir().unwrap();
+        let tokens = Tokens::new(directory.path());
+        run(Plan::new(5, Bound::Limited(3), StrategyKind::ContextBounded), 3, &tokens, |task| {
             seen.lock().unwrap().push((task.min_bound, task.test));
             Verdict::Holds { last: false, exhausted: false, expects_failure: false }
         });
