@@ -3,15 +3,15 @@
 
 use icb_core::explore::{Explorer, Options};
 use icb_core::program::Strategy;
-use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
 use icb_core::recording::Tape;
+use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
 use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_tests::abstract_program::as_program::AbstractProgram;
 use icb_tests::abstract_program::dense;
 use icb_tests::abstract_program::interpreter::Granularity;
 use icb_tests::abstract_program::language::Program;
 use icb_tests::abstract_program::state_graph::StateGraph;
-use icb_tests::programs::{baselines::*, prodcons, bluetooth};
+use icb_tests::programs::{baselines::*, bluetooth, prodcons};
 use icb_tests::seeds;
 use std::sync::{Arc, Mutex};
 
@@ -34,21 +34,28 @@ fn dense_random_programs_keep_their_terminal_states() {
     let lost = Mutex::new(Vec::new());
     seeds::for_each(seeds::from_environment().unwrap_or(0..600), |seed| {
         let program = dense::program(seed);
-        let Some(graph) = StateGraph::build(&program, Granularity::SyncOnly, None, MAX_STATES) else { return };
+        let Some(graph) = StateGraph::build(&program, Granularity::SyncOnly, None, MAX_STATES) else {
+            return;
+        };
         for bound in 0..=MAX_BOUND + 1 {
             let unbounded = bound > MAX_BOUND;
             let expected = graph.terminal_count(if unbounded { usize::MAX } else { bound }) as u64;
-            let order = || if unbounded {
-                PartialOrder::new(None).unbounded_at_once()
-            } else {
-                PartialOrder::new(Some(bound as u32)).from_bound(bound as u32)
+            let order = || {
+                if unbounded {
+                    PartialOrder::new(None).unbounded_at_once()
+                } else {
+                    PartialOrder::new(Some(bound as u32)).from_bound(bound as u32)
+                }
             };
             let (whole, _) = search(&mut order(), &program);
             let mut runs = vec![whole];
             for budget in BUDGETS {
-                let (count, states) = search(&mut SplitSearch::of_items(Doing::new(order()).max_executions(budget)), &program);
+                let (count, states) =
+                    search(&mut SplitSearch::of_items(Doing::new(order()).max_executions(budget)), &program);
                 if states != expected {
-                    lost.lock().unwrap().push(format!("{states} of {expected} at bound {bound}, budget {budget}, seed {seed}"));
+                    lost.lock().unwrap().push(format!(
+                        "{states} of {expected} at bound {bound}, budget {budget}, seed {seed}"
+                    ));
                 }
                 runs.push(count);
             }
@@ -91,7 +98,14 @@ fn overhead() {
             let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
             let report = Explorer::new(options).run(&mut split, &mut program);
             let last = report.bounds.last().unwrap();
-            line += &format!(" | {} +{} {} i{} {:.2}s", last.executions, last.given_up, last.states, split.committed(), last.seconds);
+            line += &format!(
+                " | {} +{} {} i{} {:.2}s",
+                last.executions,
+                last.given_up,
+                last.states,
+                split.committed(),
+                last.seconds
+            );
         }
         println!("{line}");
     }

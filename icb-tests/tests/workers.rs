@@ -37,7 +37,11 @@ fn reports_are_the_same_for_any_number_of_workers() {
     ];
     for (name, program, bound) in programs {
         let alone = explore(program, bound, 1);
-        assert!(alone.execution_count() > 3_000, "{name}: {} executions are not shared out", alone.execution_count());
+        assert!(
+            alone.execution_count() > 3_000,
+            "{name}: {} executions are not shared out",
+            alone.execution_count()
+        );
         for workers in [2, 3] {
             let together = explore(program, bound, workers);
             assert_eq!(together, alone, "{name} with {workers} workers");
@@ -57,7 +61,11 @@ fn two_workers_are_nearly_twice_as_fast() {
             .workers(workers)
             .max_duration(Duration::from_secs(600))
             .explore(|| counter_racy(4, 3));
-        (began.elapsed().as_secs_f64(), report.execution_count(), report.bounds.last().map_or(0, |b| b.states))
+        (
+            began.elapsed().as_secs_f64(),
+            report.execution_count(),
+            report.bounds.last().map_or(0, |b| b.states),
+        )
     };
     let (one, two) = (run(1), run(2));
     println!("one worker {one:?}, two {two:?}: {:.2} times as fast", one.0 / two.0);

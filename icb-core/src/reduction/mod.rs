@@ -6,9 +6,9 @@ mod split_search;
 mod visited;
 
 pub use crate::program::{Everything, Reduction};
+pub use doing::{Doing, Done};
 #[doc(hidden)]
 pub use partial_order::Flaw;
-pub use doing::{Doing, Done};
 pub use partial_order::{Item, PartialOrder, Remains, SleepRule};
 pub use split_search::{Crew, Look, SplitSearch, Terms};
 pub use visited::Visited;

@@ -147,7 +147,8 @@ impl<'a> SplitSearch<'a> {
         for part in item.parts(&done.remains).into_iter().rev() {
             self.push(part);
         }
-        let terms = Terms { bound: self.doing.search().bound(), tries_to_send: self.doing.search().tries_to_send() };
+        let terms =
+            Terms { bound: self.doing.search().bound(), tries_to_send: self.doing.search().tries_to_send() };
         if let Some(crew) = &mut self.crew
             && self.waiting.len() > first
         {

@@ -38,7 +38,8 @@ impl Worker {
         use super::tokens::Pipe;
         let settings = &self.settings;
         // What is promoted, and what failures there are, is found by one.
-        let alone = settings.on_race == OnRace::Promote || settings.keep_going || settings.measured_executions > 0;
+        let alone =
+            settings.on_race == OnRace::Promote || settings.keep_going || settings.measured_executions > 0;
         if settings.workers < 2 || alone {
             return None;
         }

@@ -102,7 +102,8 @@ impl Settings {
         // `cargo icb` sets the bound of each process; a test that is not steered is not to take it for its default.
         let steered = lookup("ICB_CHANNEL").is_some();
         self.apply(|name| {
-            let ours = STEERING.contains(&name) || (steered && ["ICB_MAX_BOUND", "ICB_WORKERS"].contains(&name));
+            let ours =
+                STEERING.contains(&name) || (steered && ["ICB_MAX_BOUND", "ICB_WORKERS"].contains(&name));
             if ours { None } else { lookup(name) }
         })
     }

@@ -76,7 +76,8 @@ impl Leg {
 
     fn decode(reader: &mut Reader<'_>) -> Option<Leg> {
         let thread = reader.length()?;
-        let outcomes = (0..reader.length()?).map(|_| reader.number().map(|n| n as u32)).collect::<Option<_>>()?;
+        let outcomes =
+            (0..reader.length()?).map(|_| reader.number().map(|n| n as u32)).collect::<Option<_>>()?;
         let sleepers: Vec<Sleeper> =
             (0..reader.length()?).map(|_| Sleeper::decode(reader)).collect::<Option<_>>()?;
         let asleep = reader.length().filter(|&asleep| asleep <= sleepers.len())?;
@@ -106,7 +107,8 @@ impl Sleeper {
         let mut footprint = Footprint::default();
         for _ in 0..reader.length()? {
             let number = reader.number()?;
-            footprint.add(Access { object: ObjectId::new((number >> 2) as usize), mode: mode_of(number & 3)? });
+            footprint
+                .add(Access { object: ObjectId::new((number >> 2) as usize), mode: mode_of(number & 3)? });
         }
         Some(Sleeper { thread, footprint, object_count, new })
     }

@@ -96,7 +96,9 @@ impl Item {
     /// What the item has found to be needed elsewhere.
     pub fn extras(&self, remains: &Remains) -> Vec<Item> {
         let known = remains.extras.iter().filter_map(|extra| Some((extra, self.way.get(extra.depth)?)));
-        known.map(|(extra, leg)| extended(&self.way[..extra.depth], Arc::new(leg.other(extra.thread)))).collect()
+        known
+            .map(|(extra, leg)| extended(&self.way[..extra.depth], Arc::new(leg.other(extra.thread))))
+            .collect()
     }
 }
 
