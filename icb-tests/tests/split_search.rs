@@ -32,7 +32,7 @@ fn search(strategy: &mut dyn Strategy, program: &Program) -> (u64, u64) {
 fn dense_random_programs_keep_their_terminal_states() {
     let totals = Mutex::new([0u64; BUDGETS.len() + 1]);
     let lost = Mutex::new(Vec::new());
-    seeds::for_each(seeds::from_environment().unwrap_or(0..600), |seed| {
+    seeds::for_each(seeds::from_environment().unwrap_or(0..100), |seed| {
         let program = dense::program(seed);
         let Some(graph) = StateGraph::build(&program, Granularity::SyncOnly, None, MAX_STATES) else {
             return;
