@@ -1,7 +1,7 @@
 //! The command line: what can be asked for. What it means is in `command`.
 
 use crate::exit_code::HELP;
-use crate::settings::{Bound, Search};
+use crate::settings::{Bound, Search, parse_seconds};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -150,6 +150,15 @@ pub(crate) struct TestArgs {
     /// Search all executions with at most so many preemptions: a number, or `unlimited`
     #[arg(long, value_name = "N", default_value = "2", env = "ICB_MAX_BOUND")]
     pub(crate) max_bound: Bound,
+    /// Go on with what an earlier run of the same command was stopped at
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Stop the run after so much time, such as 10m, shared fairly among the tests, low bounds first
+    #[arg(long = "max-time", value_name = "DURATION", value_parser = parse_seconds)]
+    pub(crate) run_time: Option<f64>,
+    /// Stop the run after so many executions of all tests
+    #[arg(long = "max-run-executions", value_name = "N")]
+    pub(crate) run_executions: Option<u64>,
     #[command(flatten)]
     pub(crate) search: Search,
     #[command(flatten)]

@@ -25,6 +25,8 @@ pub(crate) enum Exit {
     Internal = 7,
     /// A replay did not match its schedule.
     Diverged = 8,
+    /// Somebody has asked to stop; what was done can be gone on with.
+    Interrupted = 9,
 }
 
 impl From<Exit> for ExitCode {
@@ -44,7 +46,8 @@ Exit codes:
   5  nothing failed, but something was cut short by a limit
   6  a stored failure is missing or damaged
   7  cargo-icb itself is broken, or the test was built with another version of icb-std
-  8  a replay did not match its schedule (divergence)";
+  8  a replay did not match its schedule (divergence)
+  9  interrupted; `cargo icb test --resume` goes on";
 
 /// Why a command could not do its work. Each message is one sentence: what, where, how to mend it.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +77,14 @@ pub(crate) enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// What an earlier run has left, and cannot be read.
+    #[error("{path} is damaged: {reason}; remove it, or run without --resume", path = .path.display())]
+    DamagedProgress {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Something that should not happen.
     #[error("{0}")]
     Internal(String),
@@ -91,7 +102,7 @@ impl Error {
             Error::Usage(_) => Exit::Usage,
             Error::Build | Error::Facade => Exit::BuildFailed,
             Error::NoTests(_) => Exit::NoTests,
-            Error::NotStored(_) | Error::Damaged { .. } => Exit::Stored,
+            Error::NotStored(_) | Error::Damaged { .. } | Error::DamagedProgress { .. } => Exit::Stored,
             Error::Internal(_) => Exit::Internal,
         }
     }
@@ -113,6 +124,7 @@ mod tests {
             Exit::Stored,
             Exit::Internal,
             Exit::Diverged,
+            Exit::Interrupted,
         ];
         for (code, exit) in all.into_iter().enumerate() {
             assert_eq!(exit as usize, code);

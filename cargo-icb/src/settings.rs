@@ -144,7 +144,7 @@ pub(crate) struct Search {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_steps: Option<u64>,
     /// Stop a test after so much time at one bound, such as 500ms, 30s or 2m (then it is incomplete)
-    #[arg(long, value_name = "DURATION", env = "ICB_MAX_SECONDS", value_parser = parse_seconds)]
+    #[arg(long = "max-test-time", value_name = "DURATION", env = "ICB_MAX_SECONDS", value_parser = parse_seconds)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_time: Option<f64>,
     /// A thread that does nothing visible for so many seconds is blocked outside the model: a failure
@@ -207,7 +207,7 @@ fn value_name(value: impl ValueEnum) -> String {
 }
 
 /// Reads a duration: a number with `ms`, `s`, `m` or `h`; without a unit it is in seconds.
-fn parse_seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -94,8 +94,13 @@ fn report(
     environment.push(("ICB_SPURIOUS", "0".to_owned()));
     // What an earlier search has left must not be taken for this one's. It may well not be there.
     let _ = std::fs::remove_dir_all(directory);
-    let launch =
-        Launch { test, directory: directory.to_owned(), environment, watchdog: arguments.search.watchdog };
+    let launch = Launch {
+        test,
+        directory: directory.to_owned(),
+        environment,
+        watchdog: arguments.search.watchdog,
+        stop: &|| None,
+    };
     let mut outcome = process::run(&launch, &mut |_| {})
         .map_err(|error| Error::internal(format!("cannot run {}", test.id), error))?;
     if let Some(message) = outcome.refused {

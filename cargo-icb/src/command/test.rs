@@ -1,16 +1,21 @@
 //! `cargo icb test`: builds, runs the plan, stores and replays what fails, and tells.
 
+mod progress;
+
 use crate::cargo::build::{self, Build};
 use crate::cargo::metadata::Workspace;
 use crate::cargo::tests::{Test, select};
 use crate::cli::TestArgs;
 use crate::event::{Event, Finding, Finished, Tally, search_words};
 use crate::exit_code::{Error, Exit};
+use crate::interrupt::Interrupt;
 use crate::report::console::REDRAW;
 use crate::report::output::Output;
+use crate::resume::Rounds;
 use crate::runs::Recorder;
 use crate::settings::Search;
 use crate::store::{Store, StoredFailure, resolve, test_path};
+use crate::worker::budget::{Budget, End};
 use crate::worker::plan::{Plan, Task};
 use crate::worker::process::{self, Launch};
 use crate::worker::replay::{self, Replay, Replayed};
@@ -18,8 +23,10 @@ use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
 use icb_core::trace::{Failure, FailureKind, Message, StrategyKind};
+use progress::lock;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Instant;
 
@@ -34,7 +41,14 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         workspace: &workspace,
         tests: &tests,
         store: Store::new(&workspace.directory),
-        executions: tests.iter().map(|_| AtomicU64::new(0)).collect(),
+        interrupt: Interrupt::listen(),
+        budget: Budget::new(
+            tests.len(),
+            arguments.build.job_count(),
+            arguments.run_time,
+            arguments.run_executions,
+        ),
+        rounds: progress::load(arguments, &workspace, &tests)?,
         tokens: Tokens::new(&workspace.directory.join("work")),
     };
     let started = Instant::now();
@@ -44,7 +58,11 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     output.start(arguments.max_bound);
     run.introduce(&mut output, &build);
     let tally = run.explore(&mut output);
-    output.conclude(&tally, started.elapsed().as_secs_f64())
+    let exit = output.conclude(&tally, started.elapsed().as_secs_f64())?;
+    if exit == Exit::Incomplete {
+        output.line("The same command with --resume goes on where this one stopped.");
+    }
+    Ok(if exit == Exit::Incomplete && run.interrupt.is_set() { Exit::Interrupted } else { exit })
 }
 
 struct Run<'a> {
@@ -52,8 +70,10 @@ struct Run<'a> {
     workspace: &'a Workspace,
     tests: &'a [Test<'a>],
     store: Store,
-    /// Executions of each test so far.
-    executions: Vec<AtomicU64>,
+    interrupt: Interrupt,
+    budget: Budget,
+    /// What has been proved of each test.
+    rounds: Vec<Mutex<Rounds>>,
     tokens: Tokens,
 }
 
@@ -106,21 +126,52 @@ impl Run<'_> {
         tally
     }
 
-    /// One task: a process, its verdict, and for a failure its replay.
-    fn work(&self, task: Task, events: &Sender<Event>) -> Verdict {
+    /// One task: a process, its verdict, and for a failure its replay. No verdict: it is to go on later.
+    fn work(&self, task: Task, events: &Sender<Event>) -> Option<Verdict> {
         // The receiver lives as long as the pool.
         let tell = |event| drop(events.send(event));
+        if let Some(finished) = self.known(task) {
+            self.budget.finish(task.test, finished.figures.as_ref().map_or(0, |figures| figures.executions));
+            let verdict = finished.verdict.clone();
+            tell(Event::Finished(Box::new(finished)));
+            return Some(verdict);
+        }
         tell(Event::Started { task });
         let started = Instant::now();
         let directory = self.directory(task);
-        if task.min_bound == 0 {
-            // What an earlier run has left must not be taken for this one's. It may well not be there.
-            let _ = std::fs::remove_dir_all(&directory);
+        let share = self.budget.share();
+        let shared = AtomicBool::new(false);
+        let stop = || {
+            if self.interrupt.is_set() {
+                return Some("interrupted".to_owned());
+            }
+            Some(match self.budget.end(share)? {
+                End::Run(reason) => reason.to_owned(),
+                End::Share => {
+                    shared.store(true, Ordering::Relaxed);
+                    "stopped after its share of the run's time".to_owned()
+                }
+            })
+        };
+        if let Some(reason) = stop() {
+            let verdict = Verdict::Incomplete { reason };
+            let unchanged = self.tests[task.test].executable.unchanged;
+            let finished = Finished {
+                task,
+                figures: None,
+                seconds: 0.0,
+                verdict: verdict.clone(),
+                finding: None,
+                unchanged,
+            };
+            tell(Event::Finished(Box::new(finished)));
+            return Some(verdict);
         }
         let mut environment = self.arguments.search.environment();
         environment.push(("ICB_MIN_BOUND", task.min_bound.to_string()));
         environment.push(("ICB_MAX_BOUND", task.max_bound.to_string()));
         if let Some(path) = self.tokens.path() {
+            environment.push(("ICB_JOURNAL_KEY", lock(&self.rounds[task.test]).key.clone()));
             environment.push(("ICB_WORKERS", self.arguments.build.job_count().to_string()));
             environment.push(("ICB_TOKENS", path.display().to_string()));
         }
@@ -129,9 +180,11 @@ impl Run<'_> {
             directory: directory.clone(),
             environment,
             watchdog: self.arguments.search.watchdog,
+            stop: &stop,
         };
         let outcome = process::run(&launch, &mut |message| {
             if let Message::Progress { bound, done, .. } = message {
+                self.budget.note(task.test, bound.executions);
                 tell(Event::Progress { task, bound: bound.clone(), done: *done });
             }
         });
@@ -145,7 +198,14 @@ impl Run<'_> {
         let seconds = started.elapsed().as_secs_f64();
         // A process counts from 1; people count over all bounds.
         let count = figures.as_ref().map_or(0, |figures| figures.executions);
-        let before = self.executions[task.test].fetch_add(count, Ordering::Relaxed);
+        if shared.load(Ordering::Relaxed)
+            && matches!(verdict, Verdict::Incomplete { .. })
+            && self.is_journaled()
+        {
+            self.budget.note(task.test, count);
+            return None;
+        }
+        let before = self.budget.finish(task.test, count);
         if let Verdict::Failed { failure, .. } = &mut verdict {
             failure.execution += before;
         }
@@ -162,15 +222,14 @@ impl Run<'_> {
             }
             _ => None,
         };
-        tell(Event::Finished(Box::new(Finished {
-            task,
-            figures,
-            seconds,
-            verdict: verdict.clone(),
-            finding,
-            unchanged: self.tests[task.test].executable.unchanged,
-        })));
-        verdict
+        let unchanged = self.tests[task.test].executable.unchanged;
+        let finished = Finished { task, figures, seconds, verdict: verdict.clone(), finding, unchanged };
+        self.keep(&finished);
+        tell(Event::Finished(Box::new(finished)));
+        if !matches!(verdict, Verdict::Holds { last: false, .. }) {
+            self.budget.leave();
+        }
+        Some(verdict)
     }
 
     /// Runs a test that cannot be explored as it is, without a model.
@@ -180,6 +239,7 @@ impl Run<'_> {
             directory: self.directory(task).join("once"),
             environment: vec![("ICB_ONCE", "1".to_owned())],
             watchdog: None,
+            stop: &|| self.interrupt.is_set().then(|| "interrupted".to_owned()),
         };
         match process::run(&launch, &mut |_| {}).map(|outcome| judge(&outcome, |_| None)) {
             Ok(Verdict::RunOnce) => Verdict::Unmodelled { reason },

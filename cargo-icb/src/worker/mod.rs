@@ -1,5 +1,6 @@
 //! Running tests: what to run next, processes, what they say, and what that means.
 
+pub(crate) mod budget;
 pub(crate) mod flight;
 pub(crate) mod plan;
 pub(crate) mod pool;

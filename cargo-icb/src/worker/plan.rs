@@ -19,6 +19,8 @@ pub(crate) struct Task {
 /// The tasks that wait and those that run.
 pub(crate) struct Plan {
     waiting: BTreeSet<Task>,
+    /// Tasks that have had their share of the time, and go on if some is left.
+    later: BTreeSet<Task>,
     running: usize,
     max_bound: Bound,
 }
@@ -30,12 +32,12 @@ impl Plan {
         let last = if by_bounds { Bound::Limited(0) } else { max_bound };
         let waiting = (0..test_count).map(|test| Task { min_bound: 0, test, max_bound: last }).collect();
         let max_bound = if by_bounds { max_bound } else { Bound::Limited(0) };
-        Plan { waiting, running: 0, max_bound }
+        Plan { waiting, later: BTreeSet::new(), running: 0, max_bound }
     }
 
     /// The next task, lowest bound first. A free worker need not wait for the rest of a bound.
     pub(crate) fn next(&mut self) -> Option<Task> {
-        let task = self.waiting.pop_first()?;
+        let task = self.waiting.pop_first().or_else(|| self.later.pop_first())?;
         self.running += 1;
         Some(task)
     }
@@ -49,6 +51,12 @@ impl Plan {
         }
     }
 
+    /// The task is to go on when everything else has had its turn.
+    pub(crate) fn put_back(&mut self, task: Task) {
+        self.running -= 1;
+        self.later.insert(task);
+    }
+
     /// Whether a test with this verdict is run at the next bound.
     pub(crate) fn goes_on(&self, task: Task, verdict: &Verdict) -> bool {
         let stands = matches!(verdict, Verdict::Holds { last: false, .. });
@@ -57,7 +65,7 @@ impl Plan {
 
     /// Whether nothing waits or runs.
     pub(crate) fn is_done(&self) -> bool {
-        self.waiting.is_empty() && self.running == 0
+        self.waiting.is_empty() && self.later.is_empty() && self.running == 0
     }
 }
 

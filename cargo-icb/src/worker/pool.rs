@@ -6,8 +6,8 @@ use super::verdict::Verdict;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Runs every task of the plan, so many at a time; returns when nothing is left. A thread that has nothing to do lends its
-/// core to tests that are long.
-pub(crate) fn run(plan: Plan, jobs: usize, tokens: &Tokens, work: impl Fn(Task) -> Verdict + Sync) {
+/// core to tests that are long. A task without a verdict is put back.
+pub(crate) fn run(plan: Plan, jobs: usize, tokens: &Tokens, work: impl Fn(Task) -> Option<Verdict> + Sync) {
     let plan = Mutex::new(plan);
     let changed = Condvar::new();
     std::thread::scope(|scope| {
@@ -15,7 +15,10 @@ pub(crate) fn run(plan: Plan, jobs: usize, tokens: &Tokens, work: impl Fn(Task) 
             scope.spawn(|| {
                 while let Some(task) = next(&plan, &changed, tokens) {
                     let verdict = work(task);
-                    lock(&plan).finish(task, &verdict);
+                    match verdict {
+                        Some(verdict) => lock(&plan).finish(task, &verdict),
+                        None => lock(&plan).put_back(task),
+                    }
                     changed.notify_all();
                 }
             });
@@ -56,7 +59,7 @@ mod tests {
         let tokens = Tokens::new(directory.path());
         run(Plan::new(5, Bound::Limited(3), StrategyKind::ContextBounded), 3, &tokens, |task| {
             seen.lock().unwrap().push((task.min_bound, task.test));
-            Verdict::Holds { last: false, exhausted: false, expects_failure: false }
+            Some(Verdict::Holds { last: false, exhausted: false, expects_failure: false })
         });
         let mut seen = seen.into_inner().unwrap();
         seen.sort_unstable();

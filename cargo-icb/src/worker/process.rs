@@ -29,7 +29,12 @@ pub(crate) struct Launch<'a> {
     pub(crate) environment: Vec<(&'static str, String)>,
     /// The watchdog's time in seconds, if one is set.
     pub(crate) watchdog: Option<f64>,
+    /// Says why the process is to be ended, once it is.
+    pub(crate) stop: Stop<'a>,
 }
+
+/// Asked again and again while a process runs.
+pub(crate) type Stop<'a> = &'a (dyn Fn() -> Option<String> + Sync);
 
 /// What one call of `model` has told.
 #[derive(Default, Debug)]
@@ -57,6 +62,8 @@ pub(crate) enum End {
     Signal(i32),
     /// We ended it: it had not said anything for too long.
     Silent,
+    /// We ended it, because we were asked to.
+    Stopped,
 }
 
 /// What a process has done.
@@ -72,6 +79,8 @@ pub(crate) struct Outcome {
     pub(crate) misunderstood: Option<String>,
     /// The end of what it printed.
     pub(crate) output: String,
+    /// Why it was ended.
+    pub(crate) stopped: Option<String>,
 }
 
 impl Outcome {
@@ -121,6 +130,7 @@ pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> 
         refused: None,
         misunderstood: None,
         output: String::new(),
+        stopped: None,
     };
     let patience = launch.watchdog.unwrap_or(DEFAULT_WATCHDOG) * PATIENCE;
     let mut heard = Instant::now();
@@ -139,6 +149,12 @@ pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> 
         }
         if let Some(status) = status {
             outcome.end = end_of(status);
+            break;
+        }
+        if let Some(reason) = (launch.stop)() {
+            child.kill()?;
+            child.wait()?;
+            (outcome.end, outcome.stopped) = (End::Stopped, Some(reason));
             break;
         }
         if is_inside_model(&outcome) && heard.elapsed().as_secs_f64() > patience {
@@ -186,7 +202,28 @@ fn command(launch: &Launch<'_>, channel: &Path) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    end_with_us(&mut command);
     command
+}
+
+/// Ctrl-C is for us alone; and when we are killed, the process is.
+fn end_with_us(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(target_os = "linux")]
+    {
+        let parent = std::process::id();
+        let tie = move || {
+            // SAFETY: plain system calls, allowed between fork and exec.
+            let orphaned = unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                libc::getppid() as u32 != parent
+            };
+            if orphaned { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) }
+        };
+        // SAFETY: the closure allocates nothing and takes no lock.
+        unsafe { std::os::unix::process::CommandExt::pre_exec(command, tie) };
+    }
 }
 
 fn end_of(status: ExitStatus) -> End {

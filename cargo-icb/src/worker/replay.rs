@@ -41,7 +41,13 @@ pub(crate) fn run(replay: Replay<'_>) -> Replayed {
     environment.push(("ICB_REPLAY", replay.schedule.to_string()));
     environment.push(("ICB_REPLAY_MODEL", replay.model.to_string()));
     let directory = replay.directory.clone();
-    let launch = Launch { test: replay.test, directory, environment, watchdog: replay.search.watchdog };
+    let launch = Launch {
+        test: replay.test,
+        directory,
+        environment,
+        watchdog: replay.search.watchdog,
+        stop: &|| None,
+    };
     // A recording of an earlier replay must not be taken for one of this.
     let _ = std::fs::remove_file(replay.directory.join(format!("flight-{}", replay.model)));
     match process::run(&launch, &mut |_| {}) {

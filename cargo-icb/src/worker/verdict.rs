@@ -85,6 +85,9 @@ pub(crate) fn judge(outcome: &Outcome, recording: impl Fn(u32) -> Option<Flight>
             };
         }
     }
+    if let Some(reason) = &outcome.stopped {
+        return Verdict::Incomplete { reason: reason.clone() };
+    }
     if let Some((&model, told)) = outcome.models.iter().find(|(_, told)| told.finished.is_none()) {
         return Verdict::Failed { model, failure: Box::new(death(outcome, told, recording(model))) };
     }
@@ -99,7 +102,9 @@ pub(crate) fn judge(outcome: &Outcome, recording: impl Fn(u32) -> Option<Flight>
                 format!("{}\n(the process died of {})", outcome.output.trim_end(), signal_name(signal));
             Verdict::Ordinary { output }
         }
-        End::Silent => Verdict::Broken("the test process was ended after a long silence".to_owned()),
+        End::Silent | End::Stopped => {
+            Verdict::Broken("the test process was ended after a long silence".to_owned())
+        }
     }
 }
 
@@ -155,7 +160,9 @@ fn death(outcome: &Outcome, told: &ModelOutcome, recording: Option<Flight>) -> F
             FailureKind::Abort,
             format!("the process ended with exit code {code} in the middle of an execution"),
         ),
-        End::Silent => (FailureKind::Blocked, "the process was silent for too long and was ended".to_owned()),
+        End::Silent | End::Stopped => {
+            (FailureKind::Blocked, "the process was silent for too long and was ended".to_owned())
+        }
     };
     let quoted = last_lines(&outcome.output);
     let mut failure = Failure::new(
@@ -212,7 +219,7 @@ mod tests {
 
     fn outcome(end: End, models: Vec<ModelOutcome>, output: &str) -> Outcome {
         let models: BTreeMap<u32, ModelOutcome> = (0..).zip(models).collect();
-        Outcome { end, models, refused: None, misunderstood: None, output: output.to_owned() }
+        Outcome { end, models, refused: None, misunderstood: None, output: output.to_owned(), stopped: None }
     }
 
     fn finished(complete: bool, exhausted: bool) -> ModelOutcome {

@@ -162,6 +162,7 @@ impl<'a> SplitSearch<'a> {
         let mut done = std::mem::take(&mut self.here);
         done.remains = remains;
         done.cut = self.doing.search_mut().take_cut();
+        done.tries_to_send = self.doing.search().tries_to_send();
         self.commit(number, &item, &done);
     }
 }
@@ -197,6 +198,8 @@ impl Strategy for SplitSearch<'_> {
                 Look::Pending => return Absorbed::Waiting,
                 Look::Done(done) if done.figures.trail.len() as u64 <= max_executions => {
                     if let Some((number, item)) = self.waiting.pop() {
+                        let bound = self.bound();
+                        self.doing.search_mut().join(bound, done.tries_to_send);
                         self.commit(number, &item, &done);
                     }
                     return Absorbed::Done(Box::new(done.figures));

@@ -4,6 +4,7 @@
 mod builder;
 mod channel;
 mod explained;
+mod journal;
 mod modelled;
 mod parts;
 mod process;

@@ -1,14 +1,16 @@
 //! The default search of one `model`, in parts: who does them.
 
 use super::builder::OnRace;
+use super::journal::{Journal, checksum};
 use super::process::{Closure, Worker};
 use super::strategies::partial_order;
 use super::watchdog::Watchdog;
 use crate::explore::Explorer;
 use crate::recording::Tape;
-use crate::reduction::{Doing, SplitSearch};
+use crate::reduction::{Crew, Doing, SplitSearch};
 use crate::runtime::CoroutineProgram;
-use crate::trace::Report;
+use crate::trace::{Message, Report};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -25,10 +27,33 @@ impl Worker {
         #[cfg(unix)]
         let mut team = self.team(f, watchdog);
         #[cfg(unix)]
-        if let Some(team) = &mut team {
-            search = search.with_crew(team);
-        }
-        explorer.run(&mut search, program)
+        let crew = team.as_mut().map(|team| team as &mut dyn Crew);
+        #[cfg(not(unix))]
+        let crew = None;
+        let Some((path, key)) = self.journal() else {
+            if let Some(crew) = crew {
+                search = search.with_crew(crew);
+            }
+            return explorer.run(&mut search, program);
+        };
+        let mut journal = Journal::open(&path, key, crew).unwrap_or_else(|message| {
+            self.channel.send(&Message::Refused { message: message.clone() });
+            panic!("icb: {message}");
+        });
+        explorer.run(&mut search.with_crew(&mut journal), program)
+    }
+
+    /// Where the journal of the bound is, and the key of what it belongs to; none where nobody wants to go on with it. What is
+    /// promoted is not in it.
+    fn journal(&self) -> Option<(PathBuf, u64)> {
+        let settings = &self.settings;
+        let one_bound = settings.max_bound == Some(settings.min_bound);
+        let alone =
+            settings.on_race == OnRace::Promote || settings.keep_going || settings.measured_executions > 0;
+        let path = self.file(&format!("journal-{}", settings.min_bound)).filter(|_| one_bound && !alone)?;
+        let text =
+            format!("{} {:?} {:?}", settings.journal_key.as_ref()?, settings.granularity, settings.max_steps);
+        Some((path, checksum(text.as_bytes())))
     }
 
     /// The processes that share the search; none where it is not shared.

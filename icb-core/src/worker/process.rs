@@ -89,7 +89,7 @@ impl Worker {
         mapped.map_or_else(|| Tape::new(capacity), Tape::mapped)
     }
 
-    fn file(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn file(&self, name: &str) -> Option<PathBuf> {
         Some(self.settings.directory.as_ref()?.join(format!("{name}-{}", self.model)))
     }
 

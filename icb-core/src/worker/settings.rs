@@ -40,6 +40,8 @@ pub(super) struct Settings {
     pub(super) workers: usize,
     /// Where processes of several tests take leave to run more than one at a time.
     pub(super) tokens: Option<PathBuf>,
+    /// What journals belong to; without it none is kept.
+    pub(super) journal_key: Option<String>,
     /// Executions of each bound whose blocking steps are counted.
     pub(super) measured_executions: u64,
     pub(super) detached: bool,
@@ -78,6 +80,7 @@ impl Default for Settings {
             run_out: false,
             workers: 1,
             tokens: None,
+            journal_key: None,
             measured_executions: 0,
             detached: false,
             watchdog: Duration::from_secs(10),
@@ -97,8 +100,15 @@ impl Settings {
     /// # Errors
     /// As [`apply`](Self::apply).
     pub(super) fn apply_defaults(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), String> {
-        const STEERING: [&str; 6] =
-            ["ICB_MIN_BOUND", "ICB_REPLAY", "ICB_REPLAY_MODEL", "ICB_TOKENS", "ICB_CHANNEL", "ICB_DIRECTORY"];
+        const STEERING: [&str; 7] = [
+            "ICB_MIN_BOUND",
+            "ICB_REPLAY",
+            "ICB_REPLAY_MODEL",
+            "ICB_TOKENS",
+            "ICB_JOURNAL_KEY",
+            "ICB_CHANNEL",
+            "ICB_DIRECTORY",
+        ];
         // `cargo icb` sets the bound of each process; a test that is not steered is not to take it for its default.
         let steered = lookup("ICB_CHANNEL").is_some();
         self.apply(|name| {
@@ -204,6 +214,7 @@ impl Settings {
             self.replay_model = number("ICB_REPLAY_MODEL", &text)?;
         }
         self.tokens = lookup("ICB_TOKENS").map(PathBuf::from);
+        self.journal_key = lookup("ICB_JOURNAL_KEY");
         self.channel = lookup("ICB_CHANNEL").map(PathBuf::from);
         self.directory = lookup("ICB_DIRECTORY").map(PathBuf::from);
         self.check()

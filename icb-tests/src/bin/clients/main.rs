@@ -42,8 +42,8 @@ fn main() -> ExitCode {
     let good = match command {
         "bugs" => bugs(&bench, wanted),
         "own" => own::table(&bench, wanted),
-        "accesses" => clients(&bench, wanted, "--accesses --max-bound 1 --max-time 60s"),
-        _ => clients(&bench, wanted, "--max-bound 2 --max-time 60s"),
+        "accesses" => clients(&bench, wanted, "--accesses --max-bound 1 --max-test-time 60s"),
+        _ => clients(&bench, wanted, "--max-bound 2 --max-test-time 60s"),
     };
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -74,7 +74,7 @@ fn bugs(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
     let mut good = true;
     for program in Program::all("known-bugs").into_iter().filter(|program| wanted(&program.name)) {
         let name = |which: &str| format!("{}-{which}", program.name);
-        let arguments = |bound: u32| format!("--max-bound {bound} --max-time 60s {}", program.options);
+        let arguments = |bound: u32| format!("--max-bound {bound} --max-test-time 60s {}", program.options);
         let buggy = bench.run(&name("buggy"), &program.crates[0], &program, &arguments(3));
         let bound = buggy.failed_at_bound();
         let mended = bound.map_or_else(Said::default, |bound| {

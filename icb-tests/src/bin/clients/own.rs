@@ -30,7 +30,8 @@ pub(crate) fn table(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
                 continue;
             }
         };
-        let arguments = format!("{targets} --max-bound 2 --max-time 5s --max-executions 20000 --watchdog 5");
+        let arguments =
+            format!("{targets} --max-bound 2 --max-test-time 5s --max-executions 20000 --watchdog 5");
         let said = bench.test(&format!("own-{name}"), &manifest, &arguments);
         let count = |word: &str| said.summary().filter(|line| line.starts_with(word)).count();
         let listed = |word: &str| {

@@ -1,0 +1,115 @@
+//! How long a run may go on, and how long each of its tests: time and executions are shared fairly among the tests that
+//! still stand, so that low bounds of all come before high bounds of a few.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// The least time that is worth starting a process for.
+const LEAST_SHARE: Duration = Duration::from_millis(300);
+
+/// What is left of a run.
+pub(crate) struct Budget {
+    deadline: Option<Instant>,
+    max_executions: Option<u64>,
+    jobs: usize,
+    /// Tests that may still be run.
+    standing: AtomicUsize,
+    /// Executions of each test: of tasks that are over, and of the one at work.
+    executions: Vec<[AtomicU64; 2]>,
+}
+
+/// Why a task is to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// The run is over.
+    Run(&'static str),
+    /// It has had its share.
+    Share,
+}
+
+impl Budget {
+    /// A run of so many tests that begins now.
+    pub(crate) fn new(
+        test_count: usize,
+        jobs: usize,
+        seconds: Option<f64>,
+        max_executions: Option<u64>,
+    ) -> Budget {
+        Budget {
+            deadline: seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds)),
+            max_executions,
+            jobs,
+            standing: AtomicUsize::new(test_count),
+            executions: (0..test_count).map(|_| Default::default()).collect(),
+        }
+    }
+
+    /// When a task that begins now has had its share of the time.
+    pub(crate) fn share(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let left = self.deadline?.saturating_duration_since(now);
+        let standing = self.standing.load(Ordering::Relaxed).max(1);
+        let share = left.mul_f64((self.jobs as f64 / standing as f64).min(1.0));
+        Some(now + share.max(LEAST_SHARE))
+    }
+
+    /// Whether a task with this share has to stop.
+    pub(crate) fn end(&self, share: Option<Instant>) -> Option<End> {
+        let now = Instant::now();
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            return Some(End::Run("stopped by the run's limit on time"));
+        }
+        let executions =
+            self.executions.iter().flatten().map(|count| count.load(Ordering::Relaxed)).sum::<u64>();
+        if self.max_executions.is_some_and(|max| executions >= max) {
+            return Some(End::Run("stopped by the run's limit on executions"));
+        }
+        share.is_some_and(|share| now >= share).then_some(End::Share)
+    }
+
+    /// So many executions of a test's task have been run.
+    pub(crate) fn note(&self, test: usize, executions: u64) {
+        self.executions[test][1].store(executions, Ordering::Relaxed);
+    }
+
+    /// A task of the test is over. Executions of the test before it.
+    pub(crate) fn finish(&self, test: usize, executions: u64) -> u64 {
+        self.executions[test][1].store(0, Ordering::Relaxed);
+        self.executions[test][0].fetch_add(executions, Ordering::Relaxed)
+    }
+
+    /// The test is over.
+    pub(crate) fn leave(&self) {
+        let _ =
+            self.standing.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_shared_among_the_tests_that_stand() {
+        let budget = Budget::new(10, 2, Some(100.0), None);
+        let seconds = |budget: &Budget| (budget.share().unwrap() - Instant::now()).as_secs_f64().round();
+        assert_eq!(seconds(&budget), 20.0);
+        (0..6).for_each(|_| budget.leave());
+        assert_eq!(seconds(&budget), 50.0);
+        (0..6).for_each(|_| budget.leave());
+        assert_eq!(seconds(&budget), 100.0);
+        assert_eq!(budget.end(None), None);
+        assert_eq!(budget.end(Some(Instant::now())), Some(End::Share));
+        assert!(matches!(Budget::new(1, 1, Some(0.0), None).end(None), Some(End::Run(_))));
+    }
+
+    #[test]
+    fn executions_of_all_tests_count() {
+        let budget = Budget::new(2, 1, None, Some(30));
+        assert_eq!(budget.finish(0, 10), 0);
+        budget.note(1, 19);
+        assert_eq!(budget.end(None), None);
+        budget.note(1, 20);
+        assert!(matches!(budget.end(None), Some(End::Run(_))));
+    }
+}
