@@ -129,7 +129,7 @@ impl Execution {
             Some(object) if object != GONE => ObjectId::new(object as usize),
             _ => {
                 let object = self.register(ObjectClass::Cell, "memory", address, None);
-                self.map.insert(key(address.addr(), Kind::Memory), object.index() as u32);
+                self.enter_in_map(address.addr(), Kind::Memory, object);
                 object
             }
         }

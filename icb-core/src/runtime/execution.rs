@@ -5,7 +5,7 @@
 //! a coroutine switch happens only when another thread is chosen. Code here must not hold a reference to the
 //! execution across a switch: the functions that may switch take a raw pointer.
 
-use super::address_map::AddressMap;
+use super::address_map::{AddressMap, Kind, key, lines};
 use super::coroutine::Pool;
 use super::objects::Object;
 use super::threads::Thread;
@@ -277,6 +277,7 @@ impl Execution {
         self.object_count = 0;
         self.map.begin(epoch);
         self.accesses_hooked = super::accesses::instrumented();
+        self.quarantine.watched = if self.accesses_hooked { u64::MAX } else { 0 };
         if self.accesses_hooked {
             self.shadow.begin(epoch);
             self.memory_notes.begin();
@@ -354,6 +355,12 @@ impl Execution {
         id
     }
 
+    /// Enters what lives at an address; its end will be told.
+    pub(super) fn enter_in_map(&mut self, address: usize, kind: Kind, object: ObjectId) {
+        self.map.insert(key(address, kind), object.index() as u32);
+        self.quarantine.watched |= lines(address, 1).unwrap_or(u64::MAX);
+    }
+
     /// Takes note of what has been freed since the last operation: objects in it are gone.
     #[inline]
     pub(super) fn note_freed(&mut self) {
@@ -364,21 +371,16 @@ impl Execution {
 
     #[inline(never)]
     fn note_new_blocks(&mut self) {
-        while self.quarantine.has_news() {
-            let index = self.quarantine.noted;
-            self.quarantine.noted += 1;
-            let block = self.quarantine.get(index);
+        while let Some((index, block)) = self.quarantine.next_news() {
             if self.accesses_hooked {
                 self.memory_freed(block.start, block.size);
             }
-            if self.map.may_hold(block.start, block.size) {
-                let mut gone = std::mem::take(&mut self.gone);
-                self.map.forget_block(block.start, block.size, &mut gone);
-                for object in gone.drain(..) {
-                    self.tell_freed(ObjectId::new(object as usize));
-                }
-                self.gone = gone;
+            let mut gone = std::mem::take(&mut self.gone);
+            self.map.forget_block(block.start, block.size, &mut gone);
+            for object in gone.drain(..) {
+                self.tell_freed(ObjectId::new(object as usize));
             }
+            self.gone = gone;
             if block.suspect && self.quarantine.is_freed_again(index) {
                 self.quarantine.forget(index);
                 self.fail_by_second_free(block.start, block.size);

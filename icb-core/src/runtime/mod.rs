@@ -42,13 +42,13 @@ use crate::program::{Chooser, End, Observer, Outcome, Place, Program};
 use crate::recording::Tape;
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, SourceLocation, ThreadId};
 use allocator::Quarantine;
-use coroutine::{Job, Return};
+use coroutine::{Job, Resumption, Return};
 use execution::{Execution, GiveUp};
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use threads::Life;
+use threads::{Life, Thread};
 
 scoped_tls::scoped_thread_local!(static RUNNING: Running);
 
@@ -197,63 +197,51 @@ impl CoroutineProgram {
         if self.running.with(|e| e.settings.sequential) {
             return sequential::drive(&self.running);
         }
-        while self.running.with(|e| e.end.is_none()) {
-            let (thread, coroutine) =
-                self.running.with(|e| (e.current, e.threads[e.current].coroutine.take()));
-            let Some(mut coroutine) = coroutine else {
-                unreachable!("thread {thread} was chosen and has no coroutine")
-            };
-            self.running.with(|e| e.ledger.thread = thread);
-            let returned = coroutine.resume();
-            self.running.with(|e| {
-                if returned == Return::Overflow {
-                    let message = format!(
-                        "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
-                        ThreadId::new(thread),
-                        coroutine.stack_size
-                    );
-                    e.fail(Failure::new(FailureKind::StackOverflow, message));
-                }
-            });
-            if returned == Return::Overflow {
-                coroutine.leak();
-            } else {
-                self.running.with(|e| e.threads[thread].coroutine = Some(coroutine));
+        while let Some(coroutine) = self.running.with(|e| e.chosen()) {
+            if coroutine.resume() == Return::Overflow {
+                self.running.with(Execution::report_overflow);
             }
         }
     }
 
-    /// Brings every thread to its end, or gives its stack up.
+    /// Brings every thread to its end, or gives its stack up. A coroutine that can be used again stays with its slot.
     fn clean_up(&self) {
         let unwind = self.running.with(|e| match &e.end {
             Some(End::Failed(_)) => e.settings.unwind_failed,
             _ => true,
         });
-        self.running.with(|e| {
+        let count = self.running.with(|e| {
             e.giving_up = true;
             e.attention = true;
+            e.thread_count
         });
-        let count = self.running.with(|e| e.thread_count);
         // Latest first: what a thread has borrowed for its own threads is still there when these are unwound.
         for thread in (0..count).rev() {
-            let (life, coroutine) =
-                self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
-            // A thread that never began drops what it would have used.
-            drop(self.running.with(|e| e.threads[thread].job.take()));
-            let Some(mut coroutine) = coroutine else { continue };
-            if life == Life::Live && unwind {
-                self.running.with(|e| e.current = thread);
-                coroutine.resume();
-            } else if life == Life::Unborn && unwind {
-                coroutine.unassign();
+            if !self.running.with(|e| e.is_over(thread)) {
+                self.clean_up_after(thread, unwind);
             }
-            let over = life == Life::Unborn && unwind
-                || self.running.with(|e| e.threads[thread].life == Life::Ended);
-            if over {
-                self.running.with(|e| e.pool.put(coroutine));
-            } else {
-                coroutine.leak();
-            }
+        }
+    }
+
+    #[cold]
+    fn clean_up_after(&self, thread: usize, unwind: bool) {
+        let (life, coroutine) =
+            self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
+        // A thread that never began drops what it would have used.
+        drop(self.running.with(|e| e.threads[thread].job.take()));
+        let Some(coroutine) = coroutine else { return };
+        if life == Life::Live && unwind {
+            self.running.with(|e| e.current = thread);
+            coroutine.resumption().resume();
+        } else if life == Life::Unborn && unwind {
+            coroutine.unassign();
+        }
+        let over =
+            life == Life::Unborn && unwind || self.running.with(|e| e.threads[thread].life == Life::Ended);
+        if over {
+            self.running.with(|e| e.pool.put(coroutine));
+        } else {
+            coroutine.leak();
         }
     }
 
@@ -290,6 +278,43 @@ impl CoroutineProgram {
     }
 }
 
+impl Execution {
+    /// The coroutine of the thread that has been chosen; `None` when the execution has ended.
+    #[inline]
+    fn chosen(&mut self) -> Option<Resumption<ThreadJob>> {
+        if self.end.is_some() {
+            return None;
+        }
+        self.ledger.thread = self.current;
+        match &self.threads[self.current].coroutine {
+            Some(coroutine) => Some(coroutine.resumption()),
+            None => unreachable!("thread {} was chosen and has no coroutine", self.current),
+        }
+    }
+
+    /// The running thread's stack has overflowed: it can never run again.
+    #[cold]
+    fn report_overflow(&mut self) {
+        let thread = self.current;
+        if let Some(coroutine) = self.threads[thread].coroutine.take() {
+            let message = format!(
+                "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
+                ThreadId::new(thread),
+                coroutine.stack_size()
+            );
+            self.fail(Failure::new(FailureKind::StackOverflow, message));
+            coroutine.leak();
+        }
+    }
+
+    /// Whether a thread has ended and its coroutine can stay with its slot.
+    #[inline]
+    fn is_over(&self, thread: usize) -> bool {
+        let Thread { life, coroutine, .. } = &self.threads[thread];
+        *life == Life::Ended && coroutine.as_ref().is_some_and(|coroutine| self.pool.is_ordinary(coroutine))
+    }
+}
+
 impl CoroutineProgram {
     /// Runs the program once; `histories`: in a replay, or to find out more about what it has shown.
     fn run_once(
@@ -310,7 +335,10 @@ impl CoroutineProgram {
                 self.drive();
                 self.running.with(|e| {
                     panics::report_unhandled(e);
-                    e.note_freed();
+                    if e.accesses_hooked || e.quarantine.suspected {
+                        // Objects that are gone matter to nobody any more; a second free does.
+                        e.note_freed();
+                    }
                 });
                 self.clean_up();
             });
@@ -372,12 +400,15 @@ impl Job for ThreadJob {
 fn begin(running: &Running) {
     running.with(|e| {
         let object: ObjectId = e.threads[e.current].object;
-        e.apply(Operation::new(Action::Begin, object), false);
+        e.begin_thread(Operation::new(Action::Begin, object));
     });
 }
 
 /// Drops the thread-local values in the order in which they were set; destructors may set new ones.
 fn drop_locals(running: &Running) {
+    if running.with(|e| e.threads[e.current].locals.is_empty()) {
+        return;
+    }
     let mut next = 0;
     while let Some((value, drop)) = running.with(|e| {
         let current = e.current;

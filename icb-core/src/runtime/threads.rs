@@ -201,7 +201,9 @@ impl Thread {
         self.notified = false;
         self.token = false;
         self.unwinding = false;
-        self.panic = None;
+        if self.panic.is_some() {
+            self.panic = None;
+        }
         self.panicked = false;
         self.panic_handled = false;
         self.reads.clear();

@@ -28,7 +28,7 @@ pub(super) use channel::Channel;
 pub(crate) struct Object {
     /// Counts changes that a spinning thread could wait for.
     pub(super) version: u32,
-    /// Who locked it last.
+    /// Who locked it last; of a thread, its own number.
     last_holder: u32,
     /// Atomics: what the current value was released with.
     pub(super) sync: AtomicClock,
@@ -87,6 +87,18 @@ impl Object {
             (state, class) => *state = State::first(class),
         }
         self.clock.clear();
+    }
+
+    /// The object is this thread.
+    #[inline]
+    fn set_thread(&mut self, thread: usize) {
+        self.last_holder = thread as u32;
+    }
+
+    /// The thread that the object is.
+    #[inline]
+    fn thread(&self) -> Option<usize> {
+        (self.last_holder != u32::MAX).then_some(self.last_holder as usize)
     }
 
     /// Takes over the state in which the program made the object.
