@@ -312,6 +312,8 @@ impl Execution {
             Some(thread) if self.idle_wakes < MAX_IDLE_WAKES => {
                 self.idle_wakes += 1;
                 self.last_woken = thread;
+                self.freed = Some(thread);
+                self.attention = true;
                 self.enabled.insert(thread);
                 true
             }

@@ -127,6 +127,8 @@ pub(super) struct Execution {
     pub(super) now: Duration,
     pub(super) idle_wakes: u32,
     pub(super) last_woken: usize,
+    /// Waited for a change, and was let on because nobody could go on.
+    pub(super) freed: Option<usize>,
     pub(super) panic_count: u32,
     pub(super) at_end: Vec<Box<dyn FnOnce()>>,
     pub(super) statics: super::statics::Statics,
@@ -247,6 +249,7 @@ impl Execution {
             now: Duration::ZERO,
             idle_wakes: 0,
             last_woken: 0,
+            freed: None,
             panic_count: 0,
             at_end: Vec::new(),
             statics: super::statics::Statics::default(),
@@ -311,6 +314,7 @@ impl Execution {
         self.now = Duration::ZERO;
         self.idle_wakes = 0;
         self.last_woken = 0;
+        self.freed = None;
         self.panic_count = 0;
     }
 

@@ -24,6 +24,7 @@ mod sequential;
 mod statics;
 mod telling;
 mod threads;
+mod turns;
 
 pub use accesses::instrumented;
 pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_last, fence};

@@ -26,6 +26,9 @@ impl Execution {
         if access.mode != Mode::Read {
             self.reconsider(access.object);
         }
+        if self.threads[me].turns.left != 0 {
+            self.note_turn(operation, &[access]);
+        }
         if self.attention {
             self.accesses.clear();
             self.accesses.push(access);
@@ -44,6 +47,11 @@ impl Execution {
             if access.mode != Mode::Read {
                 self.reconsider(access.object);
             }
+        }
+        if self.threads[me].turns.left != 0 {
+            let accesses = std::mem::take(&mut self.accesses);
+            self.note_turn(operation, &accesses);
+            self.accesses = accesses;
         }
         if self.attention {
             self.observe_step(operation, None, None, note);
@@ -92,11 +100,8 @@ impl Execution {
         if self.awaited.len() <= me {
             self.awaited.resize_with(me + 1, Vec::new);
         }
-        let thread = &self.threads[me];
         self.awaited[me].clear();
-        if thread.could_await() {
-            self.awaited[me].extend(thread.reads.iter().map(|read| ObjectId::new(read.object as usize)));
-        }
+        self.awaited[me].extend(self.threads[me].could_await_change_of());
     }
 
     #[inline]

@@ -40,7 +40,7 @@ impl Execution {
         // A write of the value that was there changes nothing that a spinning thread could wait for.
         let changed = written.is_some() && (read.is_none() || read != written);
         if changed {
-            object.version = object.version.wrapping_add(1);
+            object.note_change(thread.turns.tired);
             thread.note_change();
             self.note_progress();
         } else {

@@ -214,7 +214,12 @@ impl Execution {
     /// Whether the running thread, about to pause, waits for a change of what it reads.
     pub(in crate::runtime) fn recognise_awaiting(&mut self) {
         let me = self.current;
-        self.threads[me].awaiting = self.threads[me].awaits();
+        if self.freed == Some(me) {
+            self.freed = None;
+        }
+        let thread = &mut self.threads[me];
+        thread.awaits_news = thread.dirty && thread.turns.gives_way();
+        thread.awaiting = thread.awaits_news || thread.awaits();
         self.note_awaited();
     }
 
@@ -223,15 +228,21 @@ impl Execution {
         if operation.action == Action::Sleep {
             self.expire();
         }
+        let mut note = None;
         // A thread that waits, or could, depends on what it reads.
-        let waits = self.threads[me].could_await();
         self.accesses.clear();
-        if waits {
-            let reads = self.threads[me].reads.iter().map(|read| ObjectId::new(read.object as usize));
-            self.accesses.extend(reads.map(|object| Access { object, mode: Mode::Read }));
+        let thread = &mut self.threads[me];
+        self.accesses
+            .extend(thread.could_await_change_of().map(|object| Access { object, mode: Mode::Read }));
+        if std::mem::take(&mut thread.gives_way) {
+            thread.awaiting = false;
+            thread.turns.rest();
+            note = Some("stands back for others");
+        } else {
+            thread.note_yield();
+            thread.turns.end_turn();
         }
-        self.threads[me].note_yield();
-        self.finish_many(operation, 9, None);
+        self.finish_many(operation, 9, note);
         self.set_yielded();
         Effect::Done
     }
