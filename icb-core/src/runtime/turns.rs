@@ -4,8 +4,10 @@
 //! After Musuvathi and Qadeer, *Fair Stateless Model Checking*, PLDI 2008 (the fair scheduler of CHESS): there a thread that
 //! has paused gets a lower priority than those whom it has kept from running, and switches that this forces are no
 //! preemptions. Deviations:
-//! 1. Nothing is forbidden. A thread that gives way may go on all the same, at a cost of 1, and then has as many turns again; a search without a bound loses nothing.
-//! 2. Only after [`MAX_TURNS`] turns: before that, whoever pauses may go on for nothing.
+//! 1. Nothing is forbidden. A thread that gives way may go on all the same, at a cost of 1, and then has four times as many
+//!    turns; a search without a bound loses nothing.
+//! 2. Only after [`MAX_TURNS`] turns that changed something, and came to no new place: before that, whoever pauses may go
+//!    on for nothing. (Turns that only read are recognised by what they read, see `threads`.)
 //! 3. Priorities depend on who ran when, which reductions must not see. Here everything depends on what the thread itself
 //!    has done, and on the order of dependent operations: a thread goes round if it was at no new place for so many turns; it
 //!    waits until one of the objects of its last turn is changed by a thread that does not go round.
