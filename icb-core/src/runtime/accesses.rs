@@ -6,16 +6,17 @@
 //! the calling thread's own stack are passed over. Not seen: what `std` was compiled to beforehand, inline assembly,
 //! foreign code. Atomics need no hook: the mirrored types have them.
 
+use super::Running;
 use super::address_map::{GONE, Kind, key};
 use super::execution::Execution;
 use super::perform::enter;
-use super::{Running, running};
 use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
 use crate::program::{Granularity, Place};
 use crate::trace::{
     Access, Action, Failure, FailureKind, Frame, MemoryEventKind, Mode, ObjectClass, ObjectId, Operation,
     RaceAccess, ThreadId,
 };
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -80,17 +81,61 @@ impl MemoryNotes {
     }
 }
 
-/// An access is about to happen.
+/// What a hook looks at first.
+struct Hooks {
+    /// The execution whose accesses are checked; null if there is none on this OS thread.
+    running: Cell<*const Running>,
+    /// Just above the first frame of the running thread's stack.
+    bottom: Cell<usize>,
+}
+
+thread_local! {
+    static HOOKS: Hooks = const { Hooks { running: Cell::new(std::ptr::null()), bottom: Cell::new(0) } };
+}
+
+/// From now on the accesses of this execution are checked, if some crate reports them; until [`look_away`].
+pub(super) fn attend(running: &Running) {
+    if running.with(|e| e.accesses_hooked) {
+        HOOKS.with(|hooks| hooks.running.set(running));
+    }
+}
+
+/// Accesses are not checked any more.
+pub(super) fn look_away() {
+    HOOKS.with(|hooks| hooks.running.set(std::ptr::null()));
+}
+
+/// A thread runs whose stack has its first frame just below this address; 0 if it has none yet.
 #[inline]
+pub(super) fn on_stack(bottom: usize) {
+    HOOKS.with(|hooks| hooks.bottom.set(bottom));
+}
+
+/// An access is about to happen, of at least one byte.
+#[inline(always)]
 pub(super) fn accessed(hooked: Hooked) {
-    let Some(running) = running() else { return };
     let marker = 0u8;
     let stack = (&raw const marker).addr();
-    if hooked.size == 0 || running.with(|e| e.passes_over(hooked.address, stack)) {
+    let (running, bottom) = HOOKS.with(|hooks| (hooks.running.get(), hooks.bottom.get()));
+    if running.is_null() || (stack..bottom).contains(&hooked.address) {
         return;
     }
-    if running.with(|e| e.is_memory_point(hooked.place)) {
-        take_step(running, hooked);
+    // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
+    check(unsafe { &*running }, hooked);
+}
+
+/// An access that is not to the running thread's own stack is about to happen.
+fn check(running: &'static Running, hooked: Hooked) {
+    let point = running.with(|e| {
+        if e.giving_up || e.end.is_some() {
+            return None;
+        }
+        Some(e.is_memory_point(hooked.place))
+    });
+    match point {
+        None => return,
+        Some(false) => {}
+        Some(true) => take_step(running, hooked),
     }
     running.with(|e| e.check_memory(hooked));
 }
@@ -110,13 +155,6 @@ fn take_step(running: &Running, hooked: Hooked) {
 }
 
 impl Execution {
-    /// Whether nobody needs to know of an access: it is to the running thread's own stack, whose top is at `stack` at least.
-    #[inline]
-    fn passes_over(&self, address: usize, stack: usize) -> bool {
-        let own = stack..self.threads[self.current].stack_bottom;
-        own.contains(&address) || !self.accesses_hooked || self.giving_up || self.end.is_some()
-    }
-
     /// Whether accesses at this place of the program are scheduling points.
     #[inline]
     fn is_memory_point(&self, place: usize) -> bool {
@@ -183,6 +221,21 @@ impl Execution {
             place: hooked.place,
         };
         let trouble = self.shadow.access(&access);
+        if self.notes_accesses {
+            self.note_access(hooked);
+        }
+        if let Some(trouble) = trouble {
+            self.in_trouble(hooked, trouble);
+        }
+    }
+
+    /// Whether more is written down of an access than its place in the shadow.
+    pub(super) fn wants_notes(&self) -> bool {
+        self.remembers_places() || self.backtraces || self.ledger.keeps_histories
+    }
+
+    #[cold]
+    fn note_access(&mut self, hooked: Hooked) {
         if self.remembers_places() {
             self.remember_places(hooked);
         }
@@ -191,9 +244,6 @@ impl Execution {
         }
         if self.ledger.keeps_histories {
             self.ledger.note_use(hooked.address);
-        }
-        if let Some(trouble) = trouble {
-            self.in_trouble(hooked, trouble);
         }
     }
 

@@ -106,6 +106,8 @@ pub(super) struct Execution {
     pub(super) attention: bool,
     /// Some crate of the program reports its accesses to plain memory.
     pub(super) accesses_hooked: bool,
+    /// More is written down of each access than its place in the shadow.
+    pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
     pub(super) memory_notes: super::accesses::MemoryNotes,
     /// What the chooser has decided beforehand; empty if it must be asked.
@@ -233,6 +235,7 @@ impl Execution {
             every_point: false,
             attention: false,
             accesses_hooked: false,
+            notes_accesses: false,
             shadow: Shadow::default(),
             memory_notes: super::accesses::MemoryNotes::default(),
             foreseen: Script::default(),
@@ -279,7 +282,8 @@ impl Execution {
         self.pending.clear();
         self.object_count = 0;
         self.map.begin(epoch);
-        self.accesses_hooked = super::accesses::instrumented();
+        // Where threads are nested calls, what is freed is used again at once.
+        self.accesses_hooked = super::accesses::instrumented() && !self.settings.sequential;
         self.quarantine.watched = if self.accesses_hooked { u64::MAX } else { 0 };
         if self.accesses_hooked {
             self.shadow.begin(epoch);
@@ -304,6 +308,7 @@ impl Execution {
         self.foreseen = Script::of(self.chooser_mut().foreseen());
         // SAFETY: see `observe_step`.
         self.backtraces = observer.is_some_and(|observer| unsafe { (*observer).wants_backtraces() });
+        self.notes_accesses = self.wants_notes();
         self.tape.clear();
         self.end = None;
         self.promotion = false;

@@ -287,6 +287,9 @@ impl Execution {
             return None;
         }
         self.ledger.thread = self.current;
+        if self.accesses_hooked {
+            accesses::on_stack(self.threads[self.current].stack_bottom);
+        }
         match &self.threads[self.current].coroutine {
             Some(coroutine) => Some(coroutine.resumption()),
             None => unreachable!("thread {} was chosen and has no coroutine", self.current),
@@ -333,7 +336,9 @@ impl CoroutineProgram {
         Quarantine::during(quarantine, || {
             RUNNING.set(&self.running, || {
                 self.start(chooser, observer);
+                accesses::attend(&self.running);
                 self.drive();
+                accesses::look_away();
                 self.running.with(|e| {
                     panics::report_unhandled(e);
                     if e.accesses_hooked || e.quarantine.suspected {
@@ -384,7 +389,9 @@ impl Job for ThreadJob {
     fn run(self) {
         let Some(running) = running() else { return };
         let marker = 0u8;
-        running.with(|e| e.threads[e.current].stack_bottom = (&raw const marker).addr());
+        let bottom = (&raw const marker).addr();
+        running.with(|e| e.threads[e.current].stack_bottom = bottom);
+        accesses::on_stack(bottom);
         begin(running);
         let result = catch_unwind(AssertUnwindSafe(move || match self {
             ThreadJob::Main(main) => {

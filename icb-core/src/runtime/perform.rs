@@ -2,7 +2,7 @@
 
 use super::execution::{Execution, Next};
 use super::object::Effect;
-use super::threads::Readiness;
+use super::threads::{Life, Readiness, Thread};
 use super::{GiveUp, Running, execution_is_unwinding};
 use crate::program::Place;
 use crate::trace::{Action, ObjectId, Operation};
@@ -151,9 +151,16 @@ pub(super) fn suspend(running: &Running, me: usize) {
 #[cold]
 fn give_up(running: &Running) {
     // Asked of the thread itself: `std::thread::panicking` is one flag for all that share this OS thread.
-    if !running.with(execution_is_unwinding) {
+    if !running.with(|e| execution_is_unwinding(e) || unwinds_unnoticed(e)) {
         std::panic::resume_unwind(Box::new(GiveUp));
     }
+}
+
+/// Whether the calling thread unwinds although no panic was seen to begin: it has resumed one. Some thread unwinds, and
+/// none of those that are known to.
+fn unwinds_unnoticed(e: &Execution) -> bool {
+    let known = |thread: &Thread| thread.unwinding && thread.life == Life::Live;
+    std::thread::panicking() && !e.threads[..e.thread_count].iter().any(known)
 }
 
 /// Counts an operation of a thread that is on its way to its end because the execution is given up. A loop among its

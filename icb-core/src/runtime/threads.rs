@@ -224,6 +224,7 @@ impl Thread {
         self.turns.reset();
         self.repeated_turns = 0;
         self.patience = 1;
+        self.stack_bottom = 0;
         self.in_hook = false;
         self.unwinds_late = false;
         self.spurious_failures = 0;
