@@ -99,8 +99,12 @@ pub(super) struct Execution {
     pub(super) chooser: Option<*mut dyn Chooser>,
     /// Some object is a reference count.
     pub(super) has_counts: bool,
-    /// The chooser is asked even where there is nothing to choose.
+    /// The chooser is asked even where there is nothing to choose, and told of every step.
     pub(super) every_point: bool,
+    /// That is so, or will be.
+    pub(super) tells: bool,
+    /// From this step on decisions take the long way: the chooser begins to listen, or the execution gets too long.
+    pub(super) slow_from: u64,
     /// Something is not as usual: somebody watches the steps, a thread unwinds, the execution has ended or is being
     /// given up. Where it is not set, an operation takes the short way.
     pub(super) attention: bool,
@@ -233,6 +237,8 @@ impl Execution {
             chooser: None,
             has_counts: false,
             every_point: false,
+            tells: false,
+            slow_from: 0,
             attention: false,
             accesses_hooked: false,
             notes_accesses: false,
@@ -302,7 +308,13 @@ impl Execution {
         self.step_branches.clear();
         self.has_counts = false;
         self.chooser = Some(chooser);
-        self.every_point = self.chooser_mut().wants_every_point();
+        self.tells = self.chooser_mut().wants_every_point();
+        let known_steps = self.chooser_mut().known_steps();
+        self.every_point = self.tells && known_steps == 0;
+        self.slow_from = self.settings.max_steps;
+        if self.tells && !self.every_point {
+            self.slow_from = known_steps.min(self.slow_from);
+        }
         self.observer = observer;
         self.attention = self.every_point || observer.is_some();
         self.foreseen = Script::of(self.chooser_mut().foreseen());
@@ -452,6 +464,7 @@ impl Execution {
                 enabled: &self.enabled,
                 early: &self.early,
                 pending: &self.pending,
+                others_unchanged: false,
                 awaited: &self.awaited,
                 ended: &self.ended,
                 place,

@@ -32,7 +32,9 @@ impl Execution {
         if self.attention {
             self.accesses.clear();
             self.accesses.push(access);
-            self.observe_step(operation, read, written, note);
+            if self.observer.is_some() {
+                self.observe_step(operation, read, written, note);
+            }
             self.tell_step(operation);
         }
         self.count_step();
@@ -54,14 +56,16 @@ impl Execution {
             self.accesses = accesses;
         }
         if self.attention {
-            self.observe_step(operation, None, None, note);
+            if self.observer.is_some() {
+                self.observe_step(operation, None, None, note);
+            }
             self.tell_step(operation);
         }
         self.count_step();
     }
 
     /// Tells the chooser of the step, if it wants to know. The accesses stand in `accesses`.
-    #[cold]
+    #[inline]
     pub(super) fn tell_step(&mut self, operation: Operation) {
         if self.every_point
             && let Some(chooser) = self.chooser
@@ -90,13 +94,12 @@ impl Execution {
         }
     }
 
-    /// The running thread's pending operation waits for a change of what it has read, or would if nothing had
-    /// changed: reductions have to know.
-    pub(super) fn note_awaited(&mut self) {
+    /// The thread's pending operation waits for a change of what it has read, or would if nothing had changed:
+    /// reductions have to know.
+    pub(super) fn note_awaited(&mut self, me: usize) {
         if !self.every_point {
             return;
         }
-        let me = self.current;
         if self.awaited.len() <= me {
             self.awaited.resize_with(me + 1, Vec::new);
         }

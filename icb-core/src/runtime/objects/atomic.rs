@@ -71,7 +71,7 @@ impl Execution {
     pub(in crate::runtime) fn await_change(&mut self) {
         let me = self.current;
         self.threads[me].begin_awaiting();
-        self.note_awaited();
+        self.note_awaited(me);
         self.wait_for_anything();
         self.reconsider_thread(me);
     }

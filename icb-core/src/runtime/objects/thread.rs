@@ -220,7 +220,7 @@ impl Execution {
         let thread = &mut self.threads[me];
         thread.awaits_news = thread.dirty && thread.turns.gives_way();
         thread.awaiting = thread.awaits_news || thread.awaits();
-        self.note_awaited();
+        self.note_awaited(me);
     }
 
     pub(super) fn pause(&mut self, operation: Operation) -> Effect {
