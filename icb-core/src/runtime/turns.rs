@@ -244,6 +244,6 @@ impl Execution {
         thread.gives_way = true;
         thread.awaiting = true;
         thread.awaits_news = true;
-        self.note_awaited();
+        self.note_awaited(self.current);
     }
 }
