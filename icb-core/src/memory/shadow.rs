@@ -136,6 +136,13 @@ impl Shadow {
         self.freed.clear();
     }
 
+    /// Granules that the execution has touched.
+    #[must_use]
+    #[inline]
+    pub fn granule_count(&self) -> usize {
+        self.used
+    }
+
     /// Takes note of an access and says what is wrong with it.
     #[inline]
     pub fn access(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {

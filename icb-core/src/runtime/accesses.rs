@@ -3,11 +3,12 @@
 //! slices). The names are those of LLVM's thread sanitizer, whose pass it is; its runtime is not linked.
 //!
 //! A hook takes no lock, allocates nothing once warm, never unwinds, and does nothing outside an execution. Accesses to
-//! the calling thread's own stack are passed over. Not seen: what `std` was compiled to beforehand, inline assembly,
+//! the calling thread's own stack are passed over, but for what others reach of it. Not seen: what `std` was compiled to beforehand, inline assembly,
 //! foreign code. Atomics need no hook: the mirrored types have them.
 
 use super::Running;
 use super::address_map::{GONE, Kind, key};
+use super::coroutine::Coroutine;
 use super::execution::Execution;
 use super::perform::enter;
 use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
@@ -87,10 +88,14 @@ struct Hooks {
     running: Cell<*const Running>,
     /// Just above the first frame of the running thread's stack.
     bottom: Cell<usize>,
+    /// The part of that stack that others reach.
+    shared: Cell<(usize, usize)>,
 }
 
 thread_local! {
-    static HOOKS: Hooks = const { Hooks { running: Cell::new(std::ptr::null()), bottom: Cell::new(0) } };
+    static HOOKS: Hooks = const {
+        Hooks { running: Cell::new(std::ptr::null()), bottom: Cell::new(0), shared: Cell::new((0, 0)) }
+    };
 }
 
 /// From now on the accesses of this execution are checked, if some crate reports them; until [`look_away`].
@@ -105,26 +110,25 @@ pub(super) fn look_away() {
     HOOKS.with(|hooks| hooks.running.set(std::ptr::null()));
 }
 
-/// A thread runs whose stack has its first frame just below this address; 0 if it has none yet.
-#[inline]
-pub(super) fn on_stack(bottom: usize) {
-    HOOKS.with(|hooks| hooks.bottom.set(bottom));
-}
-
 /// An access is about to happen, of at least one byte.
 #[inline(always)]
 pub(super) fn accessed(hooked: Hooked) {
     let marker = 0u8;
     let stack = (&raw const marker).addr();
-    let (running, bottom) = HOOKS.with(|hooks| (hooks.running.get(), hooks.bottom.get()));
-    if running.is_null() || (stack..bottom).contains(&hooked.address) {
+    let (running, passed_over) = HOOKS.with(|hooks| {
+        let (start, end) = hooks.shared.get();
+        let own = (stack..hooks.bottom.get()).contains(&hooked.address);
+        let shared = hooked.address < end && start < hooked.address + hooked.size;
+        (hooks.running.get(), own && !shared)
+    });
+    if passed_over || running.is_null() {
         return;
     }
     // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
     check(unsafe { &*running }, hooked);
 }
 
-/// An access that is not to the running thread's own stack is about to happen.
+/// An access to memory that others may reach is about to happen.
 fn check(running: &'static Running, hooked: Hooked) {
     let point = running.with(|e| {
         if e.giving_up || e.end.is_some() {
@@ -155,6 +159,29 @@ fn take_step(running: &Running, hooked: Hooked) {
 }
 
 impl Execution {
+    /// Another thread runs, or one has begun.
+    #[inline]
+    pub(super) fn tell_hooks(&self) {
+        let bottom = self.threads[self.current].stack_bottom;
+        let shared = self.shared_stacks.of(self.current, bottom);
+        HOOKS.with(|hooks| {
+            hooks.bottom.set(bottom);
+            hooks.shared.set(shared);
+        });
+    }
+
+    /// Memory is accessed that the execution had not touched before: it may be on the stack of another thread.
+    #[cold]
+    fn note_new_memory(&mut self, hooked: Hooked) {
+        for thread in (0..self.thread_count).filter(|&thread| thread != self.current) {
+            let bottom = self.threads[thread].stack_bottom;
+            let size = self.threads[thread].coroutine.as_ref().map_or(0, Coroutine::stack_size);
+            if (bottom.saturating_sub(size)..bottom).contains(&hooked.address) {
+                self.shared_stacks.reach(thread, bottom, hooked.address, hooked.size);
+            }
+        }
+    }
+
     /// Whether accesses at this place of the program are scheduling points.
     #[inline]
     fn is_memory_point(&self, place: usize) -> bool {
@@ -220,7 +247,11 @@ impl Execution {
             clock,
             place: hooked.place,
         };
+        let count = self.shadow.granule_count();
         let trouble = self.shadow.access(&access);
+        if self.shadow.granule_count() != count {
+            self.note_new_memory(hooked);
+        }
         if self.notes_accesses {
             self.note_access(hooked);
         }

@@ -113,6 +113,8 @@ pub(super) struct Execution {
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
+    /// Kept from one execution to the next.
+    pub(super) shared_stacks: super::shared_stacks::SharedStacks,
     pub(super) memory_notes: super::accesses::MemoryNotes,
     /// What the chooser has decided beforehand; empty if it must be asked.
     pub(super) foreseen: Script,
@@ -243,6 +245,7 @@ impl Execution {
             accesses_hooked: false,
             notes_accesses: false,
             shadow: Shadow::default(),
+            shared_stacks: super::shared_stacks::SharedStacks::default(),
             memory_notes: super::accesses::MemoryNotes::default(),
             foreseen: Script::default(),
             observer: None,
@@ -293,6 +296,7 @@ impl Execution {
         self.quarantine.watched = if self.accesses_hooked { u64::MAX } else { 0 };
         if self.accesses_hooked {
             self.shadow.begin(epoch);
+            self.shared_stacks.news = false;
             self.memory_notes.begin();
         }
         self.hash.clear();

@@ -21,6 +21,7 @@ mod objects;
 mod panics;
 mod perform;
 mod sequential;
+mod shared_stacks;
 mod statics;
 mod telling;
 mod threads;
@@ -111,6 +112,14 @@ impl Heartbeat {
 /// Epochs are process-wide, so that a handle in a static tells executions of different programs apart.
 static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
 
+/// What executions have found out about which memory is shared.
+#[derive(Clone, Debug, Default)]
+pub struct Promoted {
+    /// Places where accesses are scheduling points.
+    places: std::collections::HashSet<usize>,
+    stacks: shared_stacks::SharedStacks,
+}
+
 /// A closure, run as thread 0 of each execution.
 pub struct CoroutineProgram {
     main: Arc<dyn Fn() + Send + Sync>,
@@ -148,14 +157,14 @@ impl CoroutineProgram {
         self.model = model;
     }
 
-    /// The places that `on_race(Promote)` has made scheduling points, to be handed to another program of the same
+    /// What the executions have found out about which memory is shared, to be handed to another program of the same
     /// process (a replay).
     #[must_use]
-    pub fn promoted(&self) -> std::collections::HashSet<usize> {
-        self.running.with(|e| e.promoted.clone())
+    pub fn promoted(&self) -> Promoted {
+        self.running.with(|e| Promoted { places: e.promoted.clone(), stacks: e.shared_stacks.clone() })
     }
 
-    /// The same places as another process of the same binary knows them, for [`Schedule::points`](crate::trace::Schedule::points).
+    /// The places that have been made scheduling points, as another process of the same binary knows them, for [`Schedule::points`](crate::trace::Schedule::points).
     #[must_use]
     pub fn promoted_points(&self) -> Vec<u64> {
         self.running.with(|e| e.promoted_points())
@@ -167,9 +176,9 @@ impl CoroutineProgram {
         self.running.with(|e| e.promoted.extend(places));
     }
 
-    /// Takes over promoted places.
-    pub fn set_promoted(&mut self, places: std::collections::HashSet<usize>) {
-        self.running.with(|e| e.promoted = places);
+    /// Takes over what another program has found out.
+    pub fn set_promoted(&mut self, promoted: Promoted) {
+        self.running.with(|e| (e.promoted, e.shared_stacks) = (promoted.places, promoted.stacks));
     }
 
     fn start(&self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) {
@@ -288,7 +297,7 @@ impl Execution {
         }
         self.ledger.thread = self.current;
         if self.accesses_hooked {
-            accesses::on_stack(self.threads[self.current].stack_bottom);
+            self.tell_hooks();
         }
         match &self.threads[self.current].coroutine {
             Some(coroutine) => Some(coroutine.resumption()),
@@ -354,17 +363,45 @@ impl CoroutineProgram {
     }
 }
 
+impl CoroutineProgram {
+    /// The execution has shown that a part of a stack is shared, and so which accesses to it have to be checked: it is run
+    /// again with that in mind.
+    #[cold]
+    fn look_again(&mut self, outcome: &mut Outcome, replays: bool) {
+        if outcome.promoted || matches!(outcome.end, End::Failed(_)) {
+            return;
+        }
+        if replays {
+            // Whoever watches watches the next one.
+            outcome.promoted = true;
+            return;
+        }
+        let schedule = self.running.with(|e| e.tape.schedule());
+        while matches!(outcome.end, End::Passed) && self.running.with(|e| e.shared_stacks.news) {
+            let again = self.run_once(&mut leaks::Again::new(&schedule), None, false);
+            outcome.promoted = again.promoted;
+            if matches!(again.end, End::Failed(_)) || again.promoted {
+                outcome.end = again.end;
+            }
+        }
+    }
+}
+
 impl Program for CoroutineProgram {
     /// # Panics
     /// If it is called inside another execution.
     fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
         let replays = observer.as_ref().is_some_and(|observer| observer.wants_backtraces());
-        if !self.running.with(|e| e.settings.check_leaks) {
-            return self.run_once(chooser, observer, replays);
+        let checks_leaks = self.running.with(|e| e.settings.check_leaks);
+        if checks_leaks {
+            self.running.with(|e| e.ledger.forget());
         }
-        self.running.with(|e| e.ledger.forget());
         let mut outcome = self.run_once(chooser, observer, replays);
-        if matches!(outcome.end, End::Passed)
+        if self.running.with(|e| e.shared_stacks.news) {
+            self.look_again(&mut outcome, replays);
+        }
+        if checks_leaks
+            && matches!(outcome.end, End::Passed)
             && let Some(failure) = self.find_leaks(replays)
         {
             outcome.end = End::Failed(Box::new(failure));
@@ -390,8 +427,10 @@ impl Job for ThreadJob {
         let Some(running) = running() else { return };
         let marker = 0u8;
         let bottom = (&raw const marker).addr();
-        running.with(|e| e.threads[e.current].stack_bottom = bottom);
-        accesses::on_stack(bottom);
+        running.with(|e| {
+            e.threads[e.current].stack_bottom = bottom;
+            e.tell_hooks();
+        });
         begin(running);
         let result = catch_unwind(AssertUnwindSafe(move || match self {
             ThreadJob::Main(main) => {
