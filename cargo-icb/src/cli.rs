@@ -3,6 +3,7 @@
 use crate::exit_code::HELP;
 use crate::settings::{Bound, Search, parse_seconds};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use icb_core::trace::Shard;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,6 +37,9 @@ pub(crate) enum Command {
     /// Show a run again, without running anything
     #[command(after_help = HELP)]
     Show(ShowArgs),
+    /// Put the results of all shards of a run together (see `test --shard`)
+    #[command(after_help = HELP)]
+    Merge(MergeArgs),
     /// Set a failing execution beside the nearest one that passes, or two stored traces beside each other
     #[command(after_help = HELP)]
     Diff(DiffArgs),
@@ -130,6 +134,19 @@ pub(crate) struct ShowArgs {
     pub(crate) build: BuildArgs,
 }
 
+/// Arguments of `cargo icb merge`.
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Where the results of the shards are
+    #[arg(value_name = "DIRECTORY")]
+    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Show every step of a failure
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
 /// When to use colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Color {
@@ -159,6 +176,12 @@ pub(crate) struct TestArgs {
     /// Stop the run after so many executions of all tests
     #[arg(long = "max-run-executions", value_name = "N")]
     pub(crate) run_executions: Option<u64>,
+    /// Do one part of the search, such as 3/16, the third of sixteen (3/16:2/4: the second quarter of that), and write its result
+    #[arg(long, value_name = "K/N")]
+    pub(crate) shard: Option<Shard>,
+    /// Where the result of a shard goes [default: icb/shards in the target directory]
+    #[arg(long, value_name = "DIRECTORY", requires = "shard")]
+    pub(crate) shard_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) search: Search,
     #[command(flatten)]

@@ -44,7 +44,7 @@ Exit codes:
   3  the tests could not be built
   4  there are no tests, or none matches
   5  nothing failed, but something was cut short by a limit
-  6  a stored failure is missing or damaged
+  6  a stored failure, or the result of a shard, is missing or damaged
   7  cargo-icb itself is broken, or the test was built with another version of icb-std
   8  a replay did not match its schedule (divergence)
   9  interrupted; `cargo icb test --resume` goes on";
@@ -85,6 +85,9 @@ pub(crate) enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// Results of shards that are not whole, or do not belong together.
+    #[error("{0}")]
+    Shards(String),
     /// Something that should not happen.
     #[error("{0}")]
     Internal(String),
@@ -102,7 +105,10 @@ impl Error {
             Error::Usage(_) => Exit::Usage,
             Error::Build | Error::Facade => Exit::BuildFailed,
             Error::NoTests(_) => Exit::NoTests,
-            Error::NotStored(_) | Error::Damaged { .. } | Error::DamagedProgress { .. } => Exit::Stored,
+            Error::NotStored(_)
+            | Error::Damaged { .. }
+            | Error::DamagedProgress { .. }
+            | Error::Shards(_) => Exit::Stored,
             Error::Internal(_) => Exit::Internal,
         }
     }

@@ -15,6 +15,7 @@ mod report;
 mod resume;
 mod runs;
 mod settings;
+mod shard;
 mod store;
 mod worker;
 

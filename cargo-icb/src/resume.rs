@@ -6,8 +6,9 @@
 use crate::exit_code::Error;
 use crate::settings::{Bound, Search};
 use crate::worker::verdict::Verdict;
-use icb_core::trace::BoundReport;
+use icb_core::trace::{BoundReport, ShardPart};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::Write;
@@ -26,7 +27,13 @@ pub(crate) struct Round {
     pub(crate) seconds: f64,
     /// That it holds.
     pub(crate) verdict: Verdict,
+    /// What was done of each model, where it is one part of several, and the files of the states.
+    #[serde(default, skip_serializing_if = "Parts::is_empty")]
+    pub(crate) parts: Parts,
 }
+
+/// By model what was done of a bound, and the file of the states.
+pub(crate) type Parts = BTreeMap<u32, (ShardPart, PathBuf)>;
 
 /// What has been proved of a test.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -121,7 +128,14 @@ mod tests {
 
     fn round(bound: u32) -> Round {
         let verdict = Verdict::Holds { last: false, exhausted: false, expects_failure: false };
-        Round { bound, max_bound: Bound::Limited(bound), figures: None, seconds: 1.5, verdict }
+        Round {
+            bound,
+            max_bound: Bound::Limited(bound),
+            figures: None,
+            seconds: 1.5,
+            verdict,
+            parts: Parts::new(),
+        }
     }
 
     #[test]

@@ -110,3 +110,62 @@ fn overhead() {
         println!("{line}");
     }
 }
+
+#[test]
+#[ignore = "a table"]
+fn balance() {
+    use icb_core::trace::{Ownership, Shard};
+    type Case = (&'static str, fn(), u32);
+    let cases: [Case; 6] = [
+        ("counter_racy(4,2)", || counter_racy(4, 2), 4),
+        ("prodcons(2,2,1)", || prodcons::run(prodcons::Version::TwoCondvars, 2, 2, 1), 4),
+        ("prodcons(2,2,1)", || prodcons::run(prodcons::Version::TwoCondvars, 2, 2, 1), 5),
+        ("mutex_counter(4,3)", || mutex_counter(4, 3), 4),
+        ("treiber(4)", || treiber(4), 4),
+        ("bluetooth(3)", || bluetooth::run(bluetooth::Version::Fixed, 3), 5),
+    ];
+    for (name, f, bound) in cases {
+        let run = |shard: &str| {
+            let order = PartialOrder::new(Some(bound)).from_bound(bound);
+            let mut split = SplitSearch::new(order).shard(shard.parse::<Shard>().unwrap());
+            let mut program = CoroutineProgram::new(Arc::new(f), Settings::default(), Tape::new(100_000));
+            let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
+            let report = Explorer::new(options).run(&mut split, &mut program);
+            (report.bounds[0].executions + report.bounds[0].given_up, split.shard_part().unwrap())
+        };
+        let (whole, _) = run("1/1");
+        for n in [4, 16] {
+            let mut totals = Vec::new();
+            let mut pieces = std::collections::BTreeMap::new();
+            let (mut plan, mut extra, mut count) = (0, 0, 0);
+            for k in 1..=n {
+                let (runs, part) = run(&format!("{k}/{n}"));
+                totals.push(runs);
+                count = part.share_count;
+                plan = part
+                    .pieces
+                    .iter()
+                    .filter(|p| p.of == Ownership::Plan)
+                    .map(|p| p.executions + p.given_up)
+                    .sum::<u64>();
+                extra += part
+                    .pieces
+                    .iter()
+                    .filter(|p| p.of == Ownership::Extra)
+                    .map(|p| p.executions + p.given_up)
+                    .sum::<u64>();
+                for piece in part.pieces {
+                    pieces.insert(piece.key, piece.executions + piece.given_up);
+                }
+            }
+            let sum: u64 = pieces.values().sum();
+            let mean = totals.iter().sum::<u64>() as f64 / f64::from(n);
+            let max = *totals.iter().max().unwrap() as f64;
+            println!(
+                "{name:20} bound {bound} n {n:2}: whole {whole} union {sum} plan {plan} extras {extra} shares {count} max/mean {:.2} speedup {:.1}",
+                max / mean,
+                whole as f64 / max
+            );
+        }
+    }
+}

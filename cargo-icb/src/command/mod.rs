@@ -4,6 +4,7 @@ mod coverage;
 mod debug;
 mod diff;
 mod list;
+mod merge;
 mod replay;
 mod show;
 mod test;
@@ -19,6 +20,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Error> {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
+        Command::Merge(arguments) => merge::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Timeline(arguments) => timeline::run(&arguments),

@@ -11,7 +11,7 @@ use crate::exit_code::{Error, Exit};
 use crate::interrupt::Interrupt;
 use crate::report::console::REDRAW;
 use crate::report::output::Output;
-use crate::resume::Rounds;
+use crate::resume::{Parts, Rounds};
 use crate::runs::Recorder;
 use crate::settings::Search;
 use crate::store::{Store, StoredFailure, resolve, test_path};
@@ -24,6 +24,7 @@ use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
 use icb_core::trace::{Failure, FailureKind, Message, StrategyKind};
 use progress::lock;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,9 +34,11 @@ use std::time::Instant;
 /// Runs the command.
 pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     let workspace = Workspace::load(&arguments.build)?;
-    let _lock = workspace.lock()?;
+    let lock = workspace.lock()?;
     let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
     let tests = select(&build, &arguments.filters, &arguments.filter)?;
+    // Shards have directories of their own, and may run side by side.
+    let lock = arguments.shard.is_none().then_some(lock);
     let run = Run {
         arguments,
         workspace: &workspace,
@@ -49,16 +52,24 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
             arguments.run_executions,
         ),
         rounds: progress::load(arguments, &workspace, &tests)?,
-        tokens: Tokens::new(&workspace.directory.join("work")),
+        parts: Mutex::default(),
+        tokens: Tokens::new(&progress::work(arguments, &workspace)),
     };
     let started = Instant::now();
     let names = tests.iter().map(|test| test.id.to_string()).collect();
-    let recorder = Some(Recorder::new(&workspace.directory));
+    let recorder = lock.as_ref().map(|_| Recorder::new(&workspace.directory));
     let mut output = Output::new(&arguments.output, names, &workspace.root, arguments.full, recorder);
     output.start(arguments.max_bound);
     run.introduce(&mut output, &build);
     let tally = run.explore(&mut output);
     let exit = output.conclude(&tally, started.elapsed().as_secs_f64())?;
+    if let Some(shard) = arguments.shard {
+        let path = run.write_shard(shard, &tally)?;
+        output.line(&format!(
+            "Shard {shard}: its result is {}; `cargo icb merge` puts all together.",
+            path.display()
+        ));
+    }
     if exit == Exit::Incomplete {
         output.line("The same command with --resume goes on where this one stopped.");
     }
@@ -74,6 +85,8 @@ struct Run<'a> {
     budget: Budget,
     /// What has been proved of each test.
     rounds: Vec<Mutex<Rounds>>,
+    /// By test and bound what a shard has done.
+    parts: Mutex<BTreeMap<(usize, u32), Parts>>,
     tokens: Tokens,
 }
 
@@ -170,6 +183,9 @@ impl Run<'_> {
         let mut environment = self.arguments.search.environment();
         environment.push(("ICB_MIN_BOUND", task.min_bound.to_string()));
         environment.push(("ICB_MAX_BOUND", task.max_bound.to_string()));
+        if let Some(shard) = self.arguments.shard {
+            environment.push(("ICB_SHARD", shard.to_string()));
+        }
         if let Some(path) = self.tokens.path() {
             environment.push(("ICB_JOURNAL_KEY", lock(&self.rounds[task.test]).key.clone()));
             environment.push(("ICB_WORKERS", self.arguments.build.job_count().to_string()));
@@ -189,7 +205,12 @@ impl Run<'_> {
             }
         });
         let (mut verdict, figures) = match outcome {
-            Ok(outcome) => (judge(&outcome, |model| flight::read(&directory, model)), figures(&outcome)),
+            Ok(mut outcome) => {
+                let parts =
+                    outcome.models.iter_mut().filter_map(|(&model, told)| Some((model, told.part.take()?)));
+                lock(&self.parts).insert((task.test, task.min_bound), parts.collect());
+                (judge(&outcome, |model| flight::read(&directory, model)), figures(&outcome))
+            }
             Err(error) => {
                 let path = launch.test.executable.path.display();
                 (Verdict::Broken(format!("cannot run {path}: {error}")), None)
@@ -255,7 +276,7 @@ impl Run<'_> {
 
     /// Where the process of a task keeps its files. The next bound finds there what this one leaves.
     fn directory(&self, task: Task) -> PathBuf {
-        self.workspace.directory.join("work").join(test_path(&self.tests[task.test].id))
+        progress::work(self.arguments, self.workspace).join(test_path(&self.tests[task.test].id))
     }
 
     /// Stores a failure and replays it to learn its trace.

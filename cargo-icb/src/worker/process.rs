@@ -1,7 +1,7 @@
 //! One test process: starts it, follows its messages and its output, and notes how it ended.
 
 use crate::cargo::tests::Test;
-use icb_core::trace::{BoundReport, Failure, Message, Report, Trace, decode};
+use icb_core::trace::{BoundReport, Failure, Message, Report, ShardPart, Trace, decode};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -51,6 +51,8 @@ pub(crate) struct ModelOutcome {
     pub(crate) passed: Option<Failure>,
     /// The end.
     pub(crate) finished: Option<Report>,
+    /// What was done of a bound, where it is one part of several, and the file of the states.
+    pub(crate) part: Option<(ShardPart, PathBuf)>,
 }
 
 /// How a process ended.
@@ -110,6 +112,9 @@ impl Outcome {
             }
             Message::Finished { model, report } => {
                 self.models.entry(model).or_default().finished = Some(*report);
+            }
+            Message::Shard { model, part, states, .. } => {
+                self.models.entry(model).or_default().part = Some((part, states.into()));
             }
             Message::Refused { message } => self.refused = Some(message),
             _ => {}

@@ -5,7 +5,7 @@ use crate::program::{Chooser, Elsewhere, End, Outcome, Program, Strategy};
 use crate::varint::{Reader, write};
 
 /// Executions after which an item is cut up. Smaller ones can be shared out better, larger ones waste less.
-const MAX_EXECUTIONS: u64 = 512;
+const MAX_EXECUTIONS: u64 = 256;
 /// The same for a search without a bound, where cutting up costs some executions.
 const MAX_EXECUTIONS_UNBOUNDED: u64 = 2_048;
 /// The same for the whole search at first: most are over by then.
@@ -69,7 +69,7 @@ impl Doing {
     }
 
     /// Prepares the item's next execution; or says what it leaves.
-    pub fn next(&mut self) -> Option<Remains> {
+    pub fn prepare(&mut self) -> Option<Remains> {
         if self.executions >= self.limit() || self.steps >= MAX_STEPS {
             return Some(self.search.cut_up());
         }
@@ -106,7 +106,7 @@ impl Doing {
         self.enter(item);
         self.search.take_cut();
         loop {
-            if let Some(remains) = self.next() {
+            if let Some(remains) = self.prepare() {
                 done.remains = remains;
                 done.cut = self.search.take_cut();
                 done.tries_to_send = self.search.tries_to_send();

@@ -2,6 +2,7 @@
 
 mod doing;
 mod partial_order;
+mod sharing;
 mod split_search;
 mod visited;
 

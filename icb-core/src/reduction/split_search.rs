@@ -7,8 +7,9 @@
 
 use super::doing::{Doing, Done};
 use super::partial_order::{Item, PartialOrder, Remains};
+use super::sharing::Sharing;
 use crate::program::{Absorbed, BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy};
-use crate::trace::ThreadId;
+use crate::trace::{Ownership, Shard, ShardPart, ThreadId};
 use std::collections::HashSet;
 
 /// Those who do items elsewhere.
@@ -50,6 +51,7 @@ pub enum Look {
 pub struct SplitSearch<'a> {
     doing: Doing,
     crew: Option<&'a mut dyn Crew>,
+    sharing: Option<Sharing>,
     waiting: Vec<(u64, Item)>,
     /// The item that is being done here.
     inside: Option<(u64, Item)>,
@@ -85,6 +87,7 @@ impl<'a> SplitSearch<'a> {
         let mut split = SplitSearch {
             doing,
             crew: None,
+            sharing: None,
             waiting: Vec::new(),
             inside: None,
             here: Done::default(),
@@ -106,6 +109,20 @@ impl<'a> SplitSearch<'a> {
         self
     }
 
+    /// Does this part of the search only.
+    #[must_use]
+    pub fn shard(mut self, shard: Shard) -> Self {
+        self.sharing = Some(Sharing::new(shard));
+        self.begin_bound();
+        self
+    }
+
+    /// What has been done of the bound, where it is one part of several.
+    #[must_use]
+    pub fn shard_part(&self) -> Option<ShardPart> {
+        self.sharing.as_ref().map(Sharing::result)
+    }
+
     /// Items of this bound so far.
     #[must_use]
     pub fn committed(&self) -> u64 {
@@ -122,6 +139,10 @@ impl<'a> SplitSearch<'a> {
         self.committed = 0;
         self.cut = false;
         self.prepared = false;
+        if let Some(sharing) = &mut self.sharing {
+            sharing.begin();
+            sharing.open(self.next_number, &Item::root(), Ownership::Plan);
+        }
         self.push(Item::root());
     }
 
@@ -138,14 +159,14 @@ impl<'a> SplitSearch<'a> {
             crew.commit(number, item, done);
         }
         let first = self.waiting.len();
-        for extra in item.extras(&done.remains) {
-            if self.found.insert(extra.key()) {
-                self.push(extra);
-            }
-        }
+        let mut extras = item.extras(&done.remains);
+        extras.retain(|extra| self.found.insert(extra.key()));
         // Those that begin early are the largest: they come first, and the end of the bound is small pieces.
-        for part in item.parts(&done.remains).into_iter().rev() {
-            self.push(part);
+        let parts = item.parts(&done.remains).into_iter().rev();
+        if self.sharing.is_some() {
+            self.push_share(number, item, done, extras, parts.collect());
+        } else {
+            extras.into_iter().chain(parts).for_each(|item| self.push(item));
         }
         let terms =
             Terms { bound: self.doing.search().bound(), tries_to_send: self.doing.search().tries_to_send() };
@@ -154,6 +175,39 @@ impl<'a> SplitSearch<'a> {
         {
             crew.offer(terms, &self.waiting[first..]);
         }
+    }
+
+    /// The same where only a part of the search is done.
+    fn push_share(&mut self, number: u64, item: &Item, done: &Done, extras: Vec<Item>, parts: Vec<Item>) {
+        let bound = self.doing.search().is_bounded().then(|| self.bound());
+        let Some(mut sharing) = self.sharing.take() else { return };
+        let piece = sharing.count(number, item, done);
+        if sharing.is_planning() {
+            extras.into_iter().chain(parts).for_each(|item| sharing.add_to_pool(item));
+            if let Some(next) = sharing.next_of_plan(bound) {
+                sharing.open(self.next_number, &next, Ownership::Plan);
+                self.push(next);
+            } else {
+                for (index, item) in sharing.deal(bound) {
+                    sharing.open(self.next_number, &item, Ownership::Share(index));
+                    self.push(item);
+                }
+            }
+        } else {
+            for item in extras {
+                if sharing.is_within(piece, &item) {
+                    sharing.assign(self.next_number, piece);
+                } else {
+                    sharing.open(self.next_number, &item, Ownership::Extra);
+                }
+                self.push(item);
+            }
+            for item in parts {
+                sharing.assign(self.next_number, piece);
+                self.push(item);
+            }
+        }
+        self.sharing = Some(sharing);
     }
 
     /// The item that was done here is over.
@@ -184,7 +238,7 @@ impl Strategy for SplitSearch<'_> {
         }
         loop {
             if self.inside.is_some() {
-                match self.doing.next() {
+                match self.doing.prepare() {
                     None => {
                         self.prepared = true;
                         return Absorbed::Nothing;
@@ -218,7 +272,7 @@ impl Strategy for SplitSearch<'_> {
 
     fn end(&mut self, outcome: &Outcome) {
         self.doing.end(outcome);
-        if self.crew.is_some() {
+        if self.crew.is_some() || self.sharing.is_some() {
             self.here.figures.note(outcome);
         }
     }
@@ -243,7 +297,8 @@ impl Strategy for SplitSearch<'_> {
     }
 
     fn is_exhausted(&self) -> bool {
-        !self.cut && self.doing.search().is_exhausted()
+        let all = self.sharing.as_ref().is_none_or(|sharing| !sharing.leaves_something_out());
+        all && !self.cut && self.doing.search().is_exhausted()
     }
 
     fn progress(&self) -> (u64, Option<f64>) {

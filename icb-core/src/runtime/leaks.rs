@@ -19,13 +19,13 @@ const MAX_TOLD: usize = 4;
 const MAX_UNSETTLED: usize = 3;
 
 /// Chooses what a schedule says.
-pub(super) struct Again {
+struct Again {
     threads: Vec<ThreadId>,
     branches: std::vec::IntoIter<u32>,
 }
 
 impl Again {
-    pub(super) fn new(schedule: &Schedule) -> Again {
+    fn new(schedule: &Schedule) -> Again {
         let (mut threads, mut branches) = (Vec::new(), Vec::new());
         for entry in schedule.entries() {
             match *entry {

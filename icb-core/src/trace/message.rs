@@ -1,7 +1,7 @@
 //! The messages that a worker process writes: one JSON object a line, each with the version of the protocol.
 
 use super::json;
-use super::{BoundReport, Failure, Frame, ObjectInfo, Report, Step, ThreadId, ThreadInfo, Trace};
+use super::{BoundReport, Failure, Frame, ObjectInfo, Report, ShardPart, Step, ThreadId, ThreadInfo, Trace};
 use serde::{Deserialize, Serialize};
 
 /// Version of the message protocol. A reader refuses any other.
@@ -81,6 +81,17 @@ pub enum Message {
         model: u32,
         /// The piece.
         piece: TracePiece,
+    },
+    /// A bound of which this process has done one part is finished.
+    Shard {
+        /// Number of the model.
+        model: u32,
+        /// The bound.
+        bound: u32,
+        /// The part.
+        part: ShardPart,
+        /// File of the fingerprints of the states reached, 16 bytes each.
+        states: String,
     },
     /// A call of `model` or `check` is over.
     Finished {

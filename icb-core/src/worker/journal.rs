@@ -26,6 +26,8 @@ const MAX_BUFFER: usize = 1 << 20;
 pub(super) struct Journal<'a> {
     path: PathBuf,
     crew: Option<&'a mut dyn Crew>,
+    /// Tells what is wrong with the file, before the process ends.
+    refuse: &'a dyn Fn(&str),
     /// Records that have not been taken over yet.
     known: Option<BufReader<File>>,
     /// The next of them.
@@ -47,7 +49,12 @@ impl<'a> Journal<'a> {
     ///
     /// # Errors
     /// One sentence that names the file.
-    pub(super) fn open(path: &Path, key: u64, crew: Option<&'a mut dyn Crew>) -> Result<Self, String> {
+    pub(super) fn open(
+        path: &Path,
+        key: u64,
+        crew: Option<&'a mut dyn Crew>,
+        refuse: &'a dyn Fn(&str),
+    ) -> Result<Self, String> {
         let doing = |error: io::Error| format!("cannot keep the journal {}: {error}", path.display());
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = options.map_err(doing)?;
@@ -75,6 +82,7 @@ impl<'a> Journal<'a> {
         let mut journal = Journal {
             path: path.to_owned(),
             crew,
+            refuse,
             known: known.map(|file| BufReader::with_capacity(1 << 18, file)),
             next: None,
             end: HEADER,
@@ -118,6 +126,11 @@ impl<'a> Journal<'a> {
             .map_err(|error| format!("cannot go on with the journal {}: {error}", self.path.display()))
     }
 
+    fn give_up(&self, message: &str) -> ! {
+        (self.refuse)(message);
+        panic!("icb: {message}");
+    }
+
     fn write(&mut self) {
         if !self.buffer.is_empty() {
             // What cannot be written is done again after an interruption; the search itself does not need it.
@@ -142,10 +155,10 @@ impl Crew for Journal<'_> {
     fn look(&mut self, number: u64, item: &Item) -> Look {
         if let Some((key, done)) = self.next.take() {
             if key != item.key() as u64 {
-                panic!("icb: {}", damaged(&self.path, "it is the journal of another search"));
+                self.give_up(&damaged(&self.path, "it is the journal of another search"));
             }
             if let Err(message) = self.advance() {
-                panic!("icb: {message}");
+                self.give_up(&message);
             }
             self.repeats = true;
             return Look::Done(done);

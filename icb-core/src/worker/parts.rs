@@ -6,6 +6,7 @@ use super::process::{Closure, Worker};
 use super::strategies::partial_order;
 use super::watchdog::Watchdog;
 use crate::explore::Explorer;
+use crate::program::Strategy;
 use crate::recording::Tape;
 use crate::reduction::{Crew, Doing, SplitSearch};
 use crate::runtime::CoroutineProgram;
@@ -24,6 +25,9 @@ impl Worker {
         watchdog: &Watchdog,
     ) -> Report {
         let mut search = SplitSearch::new(partial_order(&self.settings));
+        if let Some(shard) = self.settings.shard {
+            search = search.shard(shard);
+        }
         #[cfg(unix)]
         let mut team = self.team(f, watchdog);
         #[cfg(unix)]
@@ -34,13 +38,32 @@ impl Worker {
             if let Some(crew) = crew {
                 search = search.with_crew(crew);
             }
-            return explorer.run(&mut search, program);
+            let report = explorer.run(&mut search, program);
+            self.tell_part(&search, explorer, &report);
+            return report;
         };
-        let mut journal = Journal::open(&path, key, crew).unwrap_or_else(|message| {
-            self.channel.send(&Message::Refused { message: message.clone() });
+        let refuse = |message: &str| self.channel.send(&Message::Refused { message: message.to_owned() });
+        let mut journal = Journal::open(&path, key, crew, &refuse).unwrap_or_else(|message| {
+            refuse(&message);
             panic!("icb: {message}");
         });
-        explorer.run(&mut search.with_crew(&mut journal), program)
+        search = search.with_crew(&mut journal);
+        let report = explorer.run(&mut search, program);
+        self.tell_part(&search, explorer, &report);
+        report
+    }
+
+    /// Tells what was done of the bound, if it is one part of several.
+    fn tell_part(&self, search: &SplitSearch<'_>, explorer: &Explorer<'_>, report: &Report) {
+        let bound = search.bound();
+        let path = self.file(&format!("states-{bound}"));
+        if let (Some(part), Some(path), None) = (search.shard_part(), path, report.stopped) {
+            let states: Vec<u8> = explorer.states().iter().flat_map(|state| state.to_le_bytes()).collect();
+            if std::fs::write(&path, states).is_ok() {
+                let states = path.display().to_string();
+                self.channel.send(&Message::Shard { model: self.model, bound, part, states });
+            }
+        }
     }
 
     /// Where the journal of the bound is, and the key of what it belongs to; none where nobody wants to go on with it. What is
@@ -51,8 +74,8 @@ impl Worker {
         let alone =
             settings.on_race == OnRace::Promote || settings.keep_going || settings.measured_executions > 0;
         let path = self.file(&format!("journal-{}", settings.min_bound)).filter(|_| one_bound && !alone)?;
-        let text =
-            format!("{} {:?} {:?}", settings.journal_key.as_ref()?, settings.granularity, settings.max_steps);
+        let key = settings.journal_key.as_ref()?;
+        let text = format!("{key} {:?} {} {:?}", settings.granularity, settings.max_steps, settings.shard);
         Some((path, checksum(text.as_bytes())))
     }
 

@@ -4,7 +4,7 @@
 
 use super::builder::{OnRace, ReductionKind};
 use crate::program::Granularity;
-use crate::trace::{Schedule, StrategyKind};
+use crate::trace::{Schedule, Shard, StrategyKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,6 +40,8 @@ pub(super) struct Settings {
     pub(super) workers: usize,
     /// Where processes of several tests take leave to run more than one at a time.
     pub(super) tokens: Option<PathBuf>,
+    /// The part of the search that is done.
+    pub(super) shard: Option<Shard>,
     /// What journals belong to; without it none is kept.
     pub(super) journal_key: Option<String>,
     /// Executions of each bound whose blocking steps are counted.
@@ -80,6 +82,7 @@ impl Default for Settings {
             run_out: false,
             workers: 1,
             tokens: None,
+            shard: None,
             journal_key: None,
             measured_executions: 0,
             detached: false,
@@ -100,7 +103,8 @@ impl Settings {
     /// # Errors
     /// As [`apply`](Self::apply).
     pub(super) fn apply_defaults(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), String> {
-        const STEERING: [&str; 7] = [
+        const STEERING: [&str; 8] = [
+            "ICB_SHARD",
             "ICB_MIN_BOUND",
             "ICB_REPLAY",
             "ICB_REPLAY_MODEL",
@@ -214,6 +218,9 @@ impl Settings {
             self.replay_model = number("ICB_REPLAY_MODEL", &text)?;
         }
         self.tokens = lookup("ICB_TOKENS").map(PathBuf::from);
+        if let Some(text) = lookup("ICB_SHARD") {
+            self.shard = Some(text.parse().map_err(|error| format!("ICB_SHARD: {error}"))?);
+        }
         self.journal_key = lookup("ICB_JOURNAL_KEY");
         self.channel = lookup("ICB_CHANNEL").map(PathBuf::from);
         self.directory = lookup("ICB_DIRECTORY").map(PathBuf::from);
@@ -241,6 +248,14 @@ impl Settings {
         }
         if self.sequential && self.strategy != StrategyKind::StackDiscipline {
             return Err("threads as nested calls are for one strategy only; set the strategy to kiss, or do without sequential".into());
+        }
+        let whole = self.strategy != StrategyKind::ContextBounded
+            || self.reduction != ReductionKind::PartialOrder
+            || self.on_race == OnRace::Promote;
+        if self.shard.is_some() && whole {
+            return Err("a search is divided into shards with the default strategy and reduction only, and without promotion; \
+                        leave out the options that ask for others, or --shard"
+                .into());
         }
         if self.workers == 0 {
             return Err("0 workers search nothing; give ICB_WORKERS, or Builder::workers, at least 1".into());

@@ -25,6 +25,6 @@ impl Tokens for Pipe {
 
     fn give(&self) {
         // A pipe that is full holds more tokens than there are cores.
-        let _ = (&self.0).write(&[b'+']);
+        let _ = (&self.0).write(b"+");
     }
 }

@@ -23,4 +23,3 @@ pub mod real;
 pub mod shorthand;
 pub mod state;
 pub mod state_graph;
-pub mod terminals;

@@ -4,17 +4,26 @@ use super::Run;
 use crate::cargo::metadata::Workspace;
 use crate::cargo::tests::Test;
 use crate::cli::TestArgs;
-use crate::event::Finished;
+use crate::event::{Finished, Tally};
 use crate::exit_code::Error;
 use crate::resume::{Round, Rounds, executable_key, key};
 use crate::settings::{OnRace, Reduction};
+use crate::shard::{self, ModelPart, ShardResult, ShardRound, ShardTest};
 use crate::store::test_path;
 use crate::worker::plan::Task;
 use crate::worker::verdict::Verdict;
-use icb_core::trace::StrategyKind;
+use icb_core::trace::{Shard, StrategyKind};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where processes keep their files.
+pub(super) fn work(arguments: &TestArgs, workspace: &Workspace) -> PathBuf {
+    match arguments.shard {
+        None => workspace.directory.join("work"),
+        Some(shard) => workspace.directory.join("shards").join("work").join(shard::file_name(shard)),
+    }
+}
 
 /// What has been proved of each test: nothing, unless the run goes on with an earlier one.
 pub(super) fn load(
@@ -29,8 +38,11 @@ pub(super) fn load(
         if !executables.contains_key(path) {
             executables.insert(path, executable_key(path)?);
         }
-        let key = key(&executables[path], &test.id.to_string(), &arguments.search);
-        let directory = workspace.directory.join("work").join(test_path(&test.id));
+        let mut key = test_key(&executables[path], test, arguments);
+        if let Some(shard) = arguments.shard {
+            key += &format!(" {shard}");
+        }
+        let directory = work(arguments, workspace).join(test_path(&test.id));
         let rounds = if arguments.resume { Rounds::load(&directory, &key)? } else { None };
         let rounds = match rounds {
             Some(rounds) => rounds,
@@ -45,7 +57,11 @@ pub(super) fn load(
     Ok(all)
 }
 
-pub(super) fn lock(rounds: &Mutex<Rounds>) -> MutexGuard<'_, Rounds> {
+fn test_key(executable: &str, test: &Test<'_>, arguments: &TestArgs) -> String {
+    key(executable, &test.id.to_string(), &arguments.search)
+}
+
+pub(super) fn lock<T>(rounds: &Mutex<T>) -> MutexGuard<'_, T> {
     rounds.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -54,6 +70,7 @@ impl Run<'_> {
     pub(super) fn known(&self, task: Task) -> Option<Finished> {
         let rounds = lock(&self.rounds[task.test]);
         let round = rounds.get(task.min_bound).filter(|round| round.max_bound == task.max_bound)?;
+        lock(&self.parts).insert((task.test, task.min_bound), round.parts.clone());
         Some(Finished {
             task,
             figures: round.figures.clone(),
@@ -76,6 +93,7 @@ impl Run<'_> {
             figures: finished.figures.clone(),
             seconds: finished.seconds,
             verdict: finished.verdict.clone(),
+            parts: lock(&self.parts).get(&(task.test, task.min_bound)).cloned().unwrap_or_default(),
         };
         let directory = self.directory(task);
         let journals = format!("journal-{}-", task.min_bound);
@@ -95,5 +113,50 @@ impl Run<'_> {
         self.strategy() == StrategyKind::ContextBounded
             && search.reduction.is_none_or(|reduction| reduction == Reduction::PartialOrder)
             && search.on_race != Some(OnRace::Promote)
+    }
+
+    /// Writes the result of a shard.
+    pub(super) fn write_shard(&self, shard: Shard, tally: &Tally) -> Result<PathBuf, Error> {
+        let parts = lock(&self.parts);
+        let mut states = Vec::new();
+        let mut tests = Vec::new();
+        for (number, test) in self.tests.iter().enumerate() {
+            let mut rounds = Vec::new();
+            for finished in &tally.records[number].rounds {
+                let bound = finished.task.min_bound;
+                let mut models = Vec::new();
+                for (&model, (part, path)) in parts.get(&(number, bound)).into_iter().flatten() {
+                    let doing = |error| Error::internal(format!("cannot read {}", path.display()), error);
+                    let bytes = std::fs::read(path).map_err(doing)?;
+                    states.extend_from_slice(&bytes);
+                    models.push(ModelPart {
+                        model,
+                        part: part.clone(),
+                        state_count: bytes.len() as u64 / 16,
+                    });
+                }
+                rounds.push(ShardRound {
+                    bound,
+                    max_bound: finished.task.max_bound,
+                    verdict: finished.verdict.clone(),
+                    figures: finished.figures.clone(),
+                    seconds: finished.seconds,
+                    finding: finished.finding.clone(),
+                    unchanged: finished.unchanged,
+                    parts: models,
+                });
+            }
+            let key = lock(&self.rounds[number]).key.split(' ').next().unwrap_or_default().to_owned();
+            tests.push(ShardTest { name: test.id.to_string(), key, rounds });
+        }
+        let result = ShardResult {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            shard,
+            max_bound: self.arguments.max_bound,
+            root: self.workspace.root.display().to_string(),
+            tests,
+        };
+        let directory = self.arguments.shard_dir.clone();
+        shard::write(&directory.unwrap_or_else(|| self.workspace.directory.join("shards")), &result, &states)
     }
 }

@@ -43,6 +43,7 @@ impl Remains {
         for extra in &self.extras {
             write(bytes, extra.depth as u64);
             write(bytes, extra.thread as u64);
+            write(bytes, u64::from(extra.cost));
         }
     }
 
@@ -56,7 +57,8 @@ impl Remains {
             remains.parts.push((reader.length()?, Arc::new(Leg::decode(reader)?)));
         }
         for _ in 0..reader.length()? {
-            remains.extras.push(Extra { depth: reader.length()?, thread: reader.length()? });
+            let (depth, thread) = (reader.length()?, reader.length()?);
+            remains.extras.push(Extra { depth, thread, cost: reader.number()? as u32 });
         }
         Some(remains)
     }
@@ -65,6 +67,7 @@ impl Remains {
 impl Leg {
     fn encode(&self, bytes: &mut Vec<u8>) {
         write(bytes, self.thread as u64);
+        write(bytes, u64::from(self.cost));
         write(bytes, self.outcomes.len() as u64);
         self.outcomes.iter().for_each(|&outcome| write(bytes, u64::from(outcome)));
         write(bytes, self.sleepers.len() as u64);
@@ -75,14 +78,14 @@ impl Leg {
     }
 
     fn decode(reader: &mut Reader<'_>) -> Option<Leg> {
-        let thread = reader.length()?;
+        let (thread, cost) = (reader.length()?, reader.number()? as u32);
         let outcomes =
             (0..reader.length()?).map(|_| reader.number().map(|n| n as u32)).collect::<Option<_>>()?;
         let sleepers: Vec<Sleeper> =
             (0..reader.length()?).map(|_| Sleeper::decode(reader)).collect::<Option<_>>()?;
         let asleep = reader.length().filter(|&asleep| asleep <= sleepers.len())?;
         let known: ThreadSet = (0..reader.length()?).map(|_| reader.length()).collect::<Option<_>>()?;
-        Some(Leg { thread, outcomes, sleepers, asleep, known })
+        Some(Leg { thread, outcomes, sleepers, asleep, known, cost })
     }
 }
 

@@ -24,14 +24,16 @@ pub(super) struct Leg {
     pub(super) sleepers: Vec<Sleeper>,
     /// So many of them sleep for the choice taken.
     pub(super) asleep: usize,
+    /// What the execution has cost when the choice is taken.
+    pub(super) cost: u32,
     /// Choices that were known to be needed when the node was shared: they have items.
     pub(super) known: ThreadSet,
 }
 
 impl Leg {
     /// Another choice at the same node, for which everything known there sleeps.
-    pub(super) fn other(&self, thread: usize) -> Leg {
-        Leg { thread, outcomes: Vec::new(), asleep: self.sleepers.len(), ..self.clone() }
+    pub(super) fn other(&self, thread: usize, cost: u32) -> Leg {
+        Leg { thread, cost, outcomes: Vec::new(), asleep: self.sleepers.len(), ..self.clone() }
     }
 
     /// The same choice with these outcomes.
@@ -52,6 +54,7 @@ pub(super) struct Extra {
     /// Legs before the node.
     pub(super) depth: usize,
     pub(super) thread: usize,
+    pub(super) cost: u32,
 }
 
 /// What is left when an item is over, in a fixed order. It refers to the item's way.
@@ -79,6 +82,18 @@ impl Item {
         self.way.len()
     }
 
+    /// What the way costs.
+    #[must_use]
+    pub fn cost(&self) -> u32 {
+        self.way.last().map_or(0, |leg| leg.cost)
+    }
+
+    /// Nodes on the longest way to one of its parts.
+    #[must_use]
+    pub fn depth_with(&self, remains: &Remains) -> usize {
+        self.depth().max(remains.base + remains.legs.len())
+    }
+
     /// Identifies the item among those of its bound.
     #[must_use]
     pub fn key(&self) -> u128 {
@@ -97,7 +112,9 @@ impl Item {
     pub fn extras(&self, remains: &Remains) -> Vec<Item> {
         let known = remains.extras.iter().filter_map(|extra| Some((extra, self.way.get(extra.depth)?)));
         known
-            .map(|(extra, leg)| extended(&self.way[..extra.depth], Arc::new(leg.other(extra.thread))))
+            .map(|(extra, leg)| {
+                extended(&self.way[..extra.depth], Arc::new(leg.other(extra.thread, extra.cost)))
+            })
             .collect()
     }
 }

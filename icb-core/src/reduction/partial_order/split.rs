@@ -102,7 +102,8 @@ impl PartialOrder {
             let todo = self.nodes[index].todo.clone();
             for thread in todo.iter().filter(|&thread| thread != leg.thread) {
                 if self.is_left(index, thread) {
-                    remains.parts.push((index, Arc::new(leg.other(thread))));
+                    let cost = self.cost_of(index, thread);
+                    remains.parts.push((index, Arc::new(leg.other(thread, cost))));
                 }
             }
             remains.legs.push(Arc::new(leg));
@@ -127,7 +128,14 @@ impl PartialOrder {
             sleepers.extend(self.sleeper(index));
         }
         let outcomes = node.branches.iter().map(|branch| branch.chosen).collect();
-        Leg { thread: node.chosen, outcomes, sleepers, asleep, known }
+        let cost = self.cost_of(index, node.chosen);
+        Leg { thread: node.chosen, outcomes, sleepers, asleep, known, cost }
+    }
+
+    /// What the execution has cost when the thread is chosen at the node.
+    fn cost_of(&self, index: usize, thread: usize) -> u32 {
+        let node = &self.nodes[index];
+        node.cost + node.switch_cost(thread)
     }
 
     /// Parts for the outcomes of the node's step that have not been tried, but for the first `fixed`.
@@ -172,7 +180,7 @@ impl PartialOrder {
             let todo = self.nodes[depth].todo.clone();
             for thread in todo.iter().filter(|&t| t != leg.thread && !leg.known.contains(t)) {
                 if self.is_left(depth, thread) {
-                    extras.push(Extra { depth, thread });
+                    extras.push(Extra { depth, thread, cost: self.cost_of(depth, thread) });
                 }
             }
         }

@@ -1,0 +1,224 @@
+//! `cargo icb test` is killed, stopped and gone on with, and run in shards: what comes out in the end is what one undisturbed
+//! run comes to.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+const USAGE: i32 = 2;
+const INCOMPLETE: i32 = 5;
+const STORED: i32 = 6;
+const INTERRUPTED: i32 = 9;
+
+/// The tool, built if need be. Cargo offers the path of an executable only to the tests of its own package.
+fn tool() -> &'static Path {
+    static TOOL: OnceLock<PathBuf> = OnceLock::new();
+    TOOL.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--package", "cargo-icb", "--target-dir"]).arg(target);
+        assert!(build.status().unwrap().success(), "cargo-icb could not be built");
+        target.join("debug").join("cargo-icb").with_extension(std::env::consts::EXE_EXTENSION)
+    })
+}
+
+/// The target directory of the workspace, where the tests that are run here may be built already.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().to_path_buf()
+}
+
+/// These tests use the same directory, one at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn command(arguments: &str) -> Command {
+    let mut command = Command::new(tool());
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env("COLUMNS", "120").stdin(Stdio::null());
+    for name in std::env::vars_os().map(|(name, _)| name) {
+        if name.to_string_lossy().starts_with("ICB_") {
+            command.env_remove(name);
+        }
+    }
+    let words: Vec<&str> = arguments.split(' ').filter(|word| !word.is_empty()).collect();
+    if words[0] == "test" {
+        command
+            .args(["test", "-p", "icb-tests", "--test", "long", "--ignored", "--target-dir"])
+            .arg(target());
+        command.args(&words[1..]);
+    } else {
+        command.args(words);
+    }
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Runs the tool to its end.
+fn icb(arguments: &str) -> (i32, String) {
+    let output = command(arguments).output().unwrap();
+    (output.status.code().unwrap_or(-1), said(&output))
+}
+
+/// Ends the tool with a signal after this time, if it has not ended.
+fn icb_until(arguments: &str, time: Duration, signal: &str) -> (Option<i32>, String) {
+    let mut child = command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let end = Instant::now() + time;
+    while Instant::now() < end && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), said(&output))
+}
+
+/// The lines of the summary, without the times.
+fn figures(text: &str) -> Vec<String> {
+    let summary = text.lines().skip_while(|line| *line != "Summary").skip(1);
+    let lines = summary.take_while(|line| !line.contains(" passed, ")).filter(|line| !line.trim().is_empty());
+    let without_time = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let timed = |index: usize| words.get(index) == Some(&"s") || words.get(index + 1) == Some(&"s");
+        (0..words.len())
+            .filter(|&index| !timed(index))
+            .map(|index| words[index])
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    lines.map(without_time).collect()
+}
+
+/// Kills the tool so many times, then lets it end.
+fn killed(count: usize, time: Duration, arguments: &str) {
+    let (code, undisturbed) = icb(&format!("{arguments} -j 1"));
+    assert_eq!(code, 0, "{undisturbed}");
+    icb_until(arguments, time, "-KILL");
+    let resumed = format!("{arguments} --resume");
+    let mut cut = 0;
+    for _ in 1..count {
+        cut += usize::from(icb_until(&resumed, time, "-KILL").0.is_none());
+    }
+    println!("{cut} of {} were cut off", count - 1);
+    let (code, text) = icb(&resumed);
+    assert_eq!((code, figures(&text)), (0, figures(&undisturbed)), "{text}");
+}
+
+#[test]
+fn a_run_that_is_killed_again_and_again_comes_to_the_same() {
+    let _alone = alone();
+    killed(5, Duration::from_millis(900), "test few_counters stack --max-bound 4");
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test --release -p icb-tests --test interruption -- --ignored --nocapture killed"]
+fn killed_every_two_seconds_fifty_times() {
+    let _alone = alone();
+    killed(50, Duration::from_secs(2), "test counters --max-bound 4");
+}
+
+#[test]
+fn what_is_interrupted_says_what_is_proved_and_can_be_gone_on_with() {
+    let _alone = alone();
+    let (code, text) = icb_until("test few_counters --max-bound 9", Duration::from_millis(2500), "-INT");
+    assert_eq!(code, Some(INTERRUPTED), "{text}");
+    assert!(text.contains("proved up to ") && text.contains("interrupted at bound "), "{text}");
+    assert!(text.contains("--resume"), "{text}");
+    let (code, text) = icb("test few_counters --max-bound 2 --resume");
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn damage_is_named_and_left_as_it_is() {
+    let _alone = alone();
+    icb("test few_counters --max-bound 4 --max-time 1500ms -j 1");
+    let directory = target().join("icb/work/icb-tests/long/few_counters");
+    let journals = fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.path());
+    let journal = journals
+        .filter(|path| path.to_string_lossy().contains("journal-"))
+        .find(|path| fs::metadata(path).is_ok_and(|metadata| metadata.len() > 10_000));
+    let Some(journal) = journal else { return println!("the machine was too quick, or too slow") };
+    let mut bytes = fs::read(&journal).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&journal, &bytes).unwrap();
+    let (code, text) = icb("test few_counters --max-bound 4 --resume");
+    assert_eq!(code, USAGE, "{text}");
+    assert!(text.contains("journal-") && text.contains("is damaged"), "{text}");
+    assert_eq!(fs::read(&journal).unwrap(), bytes);
+}
+
+#[test]
+fn budgets_are_shared_among_tests() {
+    let _alone = alone();
+    let (code, text) = icb("test few_counters mutexes queue --max-bound 9 --max-time 4s");
+    assert_eq!(code, INCOMPLETE, "{text}");
+    for test in ["few_counters", "mutexes", "queue"] {
+        let line = text.lines().find(|line| line.contains(&format!("::{test}: "))).unwrap();
+        assert!(line.contains("proved up to ") || line.contains("exhaustive"), "{line}");
+    }
+    let (code, text) = icb("test few_counters --max-bound 9 --max-run-executions 20000");
+    assert_eq!(code, INCOMPLETE, "{text}");
+    assert!(text.contains("stopped by the run's limit on executions"), "{text}");
+}
+
+/// Runs all shards, one after the other.
+fn run_shards(count: usize, selection: &str, directory: &Path) {
+    let _ = fs::remove_dir_all(directory);
+    for number in 1..=count {
+        let (code, text) = icb(&format!(
+            "test {selection} --shard {number}/{count} --shard-dir {} -j 2",
+            directory.display()
+        ));
+        assert_eq!(code, 0, "{text}");
+    }
+}
+
+#[test]
+fn shards_put_together_are_the_whole() {
+    let _alone = alone();
+    let directory = target().join("tmp/shard-results");
+    let selection = "few_counters stack --max-bound 3";
+    let (_, whole) = icb(&format!("test {selection}"));
+    run_shards(4, selection, &directory);
+    let merge = format!("merge {}", directory.display());
+    let (code, merged) = icb(&merge);
+    assert_eq!((code, figures(&merged)), (0, figures(&whole)), "{merged}");
+
+    let refused = |named: &[&str]| {
+        let (code, text) = icb(&merge);
+        assert_eq!(code, STORED, "{text}");
+        named.iter().for_each(|word| assert!(text.contains(word), "no {word} in {text}"));
+    };
+    let file = |name: &str| directory.join(format!("{name}.icbshard"));
+    let third = fs::read(file("shard-3-of-4")).unwrap();
+    fs::remove_file(file("shard-3-of-4")).unwrap();
+    refused(&["shard 3/4 is missing"]);
+    fs::write(file("shard-3-of-4"), &third[..third.len() - 100]).unwrap();
+    refused(&["shard-3-of-4.icbshard is truncated"]);
+    fs::write(file("shard-3-of-4"), &third).unwrap();
+    fs::write(file("copy"), &third).unwrap();
+    refused(&["copy.icbshard", "shard-3-of-4.icbshard", "are both shard 3/4"]);
+    fs::remove_file(file("copy")).unwrap();
+    let mut damaged = third.clone();
+    damaged[third.len() / 2] ^= 1;
+    fs::write(file("shard-3-of-4"), &damaged).unwrap();
+    refused(&["shard-3-of-4.icbshard is damaged"]);
+    let foreign = "few_counters stack --max-bound 3 --max-steps 19999";
+    icb(&format!("test {foreign} --shard 3/4 --shard-dir {}", directory.display()));
+    refused(&["shard-3-of-4.icbshard does not belong to", "other settings"]);
+
+    // A shard in two parts.
+    fs::remove_file(file("shard-3-of-4")).unwrap();
+    for part in ["1/2", "2/2"] {
+        icb(&format!("test {selection} --shard 3/4:{part} --shard-dir {}", directory.display()));
+    }
+    let (code, merged) = icb(&merge);
+    assert_eq!((code, figures(&merged)), (0, figures(&whole)), "{merged}");
+    fs::remove_file(file("shard-3-of-4-part-2-of-2")).unwrap();
+    refused(&["shard 3/4:2/2 is missing"]);
+}
