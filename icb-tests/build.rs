@@ -1,8 +1,10 @@
 //! Writes random programs as source: each a function of its number, in the words of a user of std. They are compiled
-//! into the test `source_programs`, against the mirror.
+//! into the test `source_programs`, against the mirror. Besides compiles the accesses of the test `raw_memory` with the
+//! instrumentation pass, as `cargo icb test --accesses` compiles a user's crate.
 
 use std::fmt::Write;
 use std::path::Path;
+use std::process::Command;
 
 /// Functions written.
 const COUNT: u64 = 300;
@@ -110,6 +112,35 @@ fn program(number: u64) -> String {
     text
 }
 
+/// The flags of `cargo-icb/src/cargo/wrapper.rs`.
+const ACCESS_FLAGS: [&str; 3] = [
+    "-Cno-prepopulate-passes",
+    "-Cpasses=forceattrs,function(mem2reg),tsan-module,function(tsan),default<O2>",
+    "-Cllvm-args=-force-attribute=sanitize_thread -tsan-instrument-read-before-write=1 \
+     -tsan-instrument-func-entry-exit=0 -tsan-instrument-atomics=0",
+];
+
+/// Compiles the accesses. Where the compiler cannot, the test that uses them is left out.
+fn instrumented_accesses(directory: &Path) {
+    const SOURCE: &str = "tests/raw_memory/accesses.rs";
+    println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rustc-check-cfg=cfg(raw_accesses)");
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let archive = directory.join("libraw_accesses.a");
+    let mut compiler = Command::new(variable("RUSTC"));
+    compiler.args(["--edition=2024", "--crate-name=raw_accesses", "--crate-type=rlib", "-Copt-level=2"]);
+    compiler.args(["-Cpanic=abort", "-Ccodegen-units=1", "-Cdebuginfo=line-tables-only", "--target"]);
+    compiler.arg(variable("TARGET")).args(ACCESS_FLAGS).arg(SOURCE).arg("-o").arg(&archive);
+    if compiler.status().is_ok_and(|status| status.success()) {
+        println!("cargo::rustc-cfg=raw_accesses");
+        println!("cargo::rustc-link-search=native={}", directory.display());
+    } else {
+        println!(
+            "cargo::warning=the test raw_memory is left out: {SOURCE} does not compile with instrumentation"
+        );
+    }
+}
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let mut text: String = (0..COUNT).map(program).collect();
@@ -118,4 +149,5 @@ fn main() {
         .expect("strings take what is written");
     let directory = std::env::var_os("OUT_DIR").expect("cargo sets it");
     std::fs::write(Path::new(&directory).join("programs.rs"), text).expect("the directory can be written to");
+    instrumented_accesses(Path::new(&directory));
 }

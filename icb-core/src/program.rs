@@ -94,6 +94,9 @@ pub struct SchedulingPoint<'a> {
     pub early: &'a ThreadSet,
     /// The pending operation of every thread that has not ended, by thread number.
     pub pending: &'a [Operation],
+    /// Since the point before, the pending operations of all threads but the one that took the step, and of new ones, are
+    /// what they were. Where that is not certain: `false`.
+    pub others_unchanged: bool,
     /// Objects that a thread's pending pause (or read in a spinning loop) waits for a change of, by thread number;
     /// may be shorter than `pending`.
     pub awaited: &'a [Vec<ObjectId>],
@@ -225,6 +228,12 @@ pub trait Chooser {
     /// Whether it is asked even where only one thread can go on, and told of what happens.
     fn wants_every_point(&self) -> bool {
         false
+    }
+
+    /// Steps at the beginning of the execution that it knows already, because they repeat an earlier one. A program may treat
+    /// it until then as one that does not want every point, and only ask for what is not [`foreseen`](Self::foreseen).
+    fn known_steps(&self) -> u64 {
+        0
     }
 
     /// A step has been taken (told only if [`wants_every_point`](Self::wants_every_point)).
@@ -471,6 +480,7 @@ mod tests {
             enabled,
             early: &early,
             pending: &[],
+            others_unchanged: false,
             awaited: &[],
             ended: &early,
             place: 0,

@@ -25,10 +25,11 @@ pub struct ThreadClock {
 
 impl ThreadClock {
     /// A thread that begins with what `parent` has seen.
+    #[inline]
     pub fn begin(&mut self, thread: usize, parent: Option<&VectorClock>) {
-        self.clock.clear();
-        if let Some(parent) = parent {
-            self.clock.join(parent);
+        match parent {
+            Some(parent) => self.clock.clone_from(parent),
+            None => self.clock.clear(),
         }
         self.clock.tick(thread);
         self.has_unfenced = false;

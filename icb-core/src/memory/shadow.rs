@@ -6,9 +6,12 @@ use crate::clock::{Epoch, VectorClock};
 
 /// Bytes of a granule.
 const GRANULE: usize = 8;
-/// A freed block larger than this is remembered as a range, not by its granules, in bytes.
-const LARGE: usize = 4096;
+/// A freed block larger than this is remembered as a range, besides by those of its granules that have been touched, in
+/// bytes.
+const SMALL: usize = 256;
 const FIRST_BITS: u32 = 10;
+/// Granules whose numbers differ only in these lowest bits have their entries side by side.
+const NEIGHBOUR_BITS: u32 = 4;
 
 /// One access.
 #[derive(Clone, Copy, Debug)]
@@ -68,16 +71,22 @@ impl Cell {
 }
 
 /// A granule that this execution has touched.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
     granule: usize,
     epoch: u32,
-    /// Its cell; the first of eight, one for each byte, if it is `split`.
-    cell: u32,
+    /// The first of eight cells, one for each byte, if it is `split`.
+    first: u32,
     /// The bytes that the one cell is about.
     bytes: u8,
     split: bool,
     freed: bool,
+    cell: Cell,
+}
+
+impl Entry {
+    const NONE: Entry =
+        Entry { granule: 0, epoch: 0, first: 0, bytes: 0, split: false, freed: false, cell: Cell::NEW };
 }
 
 /// The shadow of the memory that the running execution has touched. Open addressing; entries of earlier executions count
@@ -91,7 +100,8 @@ pub struct Shadow {
     cells: Vec<Cell>,
     reads: Vec<VectorClock>,
     reads_used: usize,
-    /// Large freed blocks: first byte, and the one after the last.
+    /// Freed blocks that are not small: first byte, and the one after the last. What had been touched before is marked
+    /// besides, so these are looked through only when a granule is touched for the first time.
     freed: Vec<(usize, usize)>,
 }
 
@@ -126,17 +136,24 @@ impl Shadow {
         self.freed.clear();
     }
 
+    /// Granules that the execution has touched.
+    #[must_use]
+    #[inline]
+    pub fn granule_count(&self) -> usize {
+        self.used
+    }
+
     /// Takes note of an access and says what is wrong with it.
     #[inline]
     pub fn access(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
-        if !self.freed.is_empty() {
-            let end = access.address + access.size;
-            if let Some(&(first, _)) =
-                self.freed.iter().find(|&&(first, last)| access.address < last && first < end)
-            {
-                return Some(Trouble::Freed { address: access.address.max(first) });
-            }
+        let first = access.address % GRANULE;
+        if first + access.size <= GRANULE {
+            return self.granule(access.address / GRANULE, mask(first, access.size), access);
         }
+        self.access_many(access)
+    }
+
+    fn access_many(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let mut trouble = None;
         let (mut at, end) = (access.address, access.address + access.size);
         while at < end {
@@ -152,60 +169,81 @@ impl Shadow {
     /// A block of memory is freed, which is a write of it: says with which access that is not ordered.
     pub fn free(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let end = access.address + access.size;
-        if access.size > LARGE {
-            let (first, last) = (access.address / GRANULE, end.div_ceil(GRANULE));
-            let touched: Vec<usize> = (0..self.entries.len())
-                .filter(|&index| {
-                    let entry = &self.entries[index];
-                    entry.epoch == self.epoch && (first..last).contains(&entry.granule) && !entry.freed
-                })
-                .collect();
-            let mut trouble = None;
-            for index in touched {
-                let granule = self.entries[index].granule;
-                let found = self.granule(granule, u8::MAX, access);
-                trouble = trouble.or(found);
-            }
-            self.freed.push((access.address, end));
-            return trouble;
-        }
+        let (first, last) = (access.address / GRANULE, end.div_ceil(GRANULE));
         let mut trouble = None;
-        for granule in access.address / GRANULE..end.div_ceil(GRANULE) {
-            let index = self.entry(granule);
-            let entry = self.entries[index];
-            if entry.bytes != 0 || entry.split {
-                let found = self.granule(granule, u8::MAX, access);
+        if last - first > self.entries.len() {
+            for index in 0..self.entries.len() {
+                let entry = &self.entries[index];
+                if entry.epoch == self.epoch && (first..last).contains(&entry.granule) {
+                    let found = self.free_entry(index, access);
+                    trouble = trouble.or(found);
+                }
+            }
+        } else if access.size > SMALL {
+            for granule in first..last {
+                if let Some(index) = self.find(granule) {
+                    let found = self.free_entry(index, access);
+                    trouble = trouble.or(found);
+                }
+            }
+        } else {
+            for granule in first..last {
+                let index = self.entry(granule);
+                let found = self.free_entry(index, access);
                 trouble = trouble.or(found);
             }
-            let index = self.entry(granule);
-            self.entries[index].freed = true;
+        }
+        if access.size > SMALL {
+            self.freed.push((access.address, end));
         }
         trouble
     }
 
+    fn free_entry(&mut self, index: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
+        let entry = self.entries[index];
+        let mut trouble = None;
+        if (entry.bytes != 0 || entry.split) && !entry.freed {
+            trouble = self.touch(index, u8::MAX, access);
+        }
+        self.entries[index].freed = true;
+        trouble
+    }
+
+    /// Neighbours stay neighbours, a few at a time.
     #[inline]
     fn slot(&self, granule: usize) -> usize {
-        granule.wrapping_mul(0x9E37_79B9_7F4A_7C15_usize) >> self.shift
+        let high = (granule >> NEIGHBOUR_BITS).wrapping_mul(0x9E37_79B9_7F4A_7C15_usize) >> self.shift;
+        (high & !((1 << NEIGHBOUR_BITS) - 1)) | (granule & ((1 << NEIGHBOUR_BITS) - 1))
+    }
+
+    /// The index of the granule's entry, if it has one.
+    #[inline]
+    fn find(&self, granule: usize) -> Option<usize> {
+        let mask = self.entries.len().wrapping_sub(1);
+        let mut index = self.slot(granule);
+        while let Some(entry) = self.entries.get(index & mask) {
+            if entry.epoch != self.epoch {
+                return None;
+            }
+            if entry.granule == granule {
+                return Some(index & mask);
+            }
+            index += 1;
+        }
+        None
     }
 
     /// The index of the granule's entry, which is made if need be.
     #[inline]
     fn entry(&mut self, granule: usize) -> usize {
-        let mask = self.entries.len().wrapping_sub(1);
-        let mut index = self.slot(granule);
-        while let Some(entry) = self.entries.get(index & mask) {
-            if entry.epoch != self.epoch {
-                break;
-            }
-            if entry.granule == granule {
-                return index & mask;
-            }
-            index += 1;
+        match self.find(granule) {
+            Some(index) => index,
+            None => self.enter(granule),
         }
-        self.enter(granule)
     }
 
     #[cold]
+    #[inline(never)]
     fn enter(&mut self, granule: usize) -> usize {
         if (self.used + 1) * 2 > self.entries.len() {
             self.grow();
@@ -216,13 +254,15 @@ impl Shadow {
         while self.entries[index].epoch == self.epoch {
             index = (index + 1) & mask;
         }
-        self.entries[index] = Entry { granule, epoch: self.epoch, ..Entry::default() };
+        let address = granule * GRANULE;
+        let freed = self.freed.iter().any(|&(first, end)| address < end && first < address + GRANULE);
+        self.entries[index] = Entry { granule, epoch: self.epoch, freed, ..Entry::NONE };
         index
     }
 
     fn grow(&mut self) {
         let size = (self.entries.len() * 2).max(1 << FIRST_BITS);
-        let old = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
+        let old = std::mem::replace(&mut self.entries, vec![Entry::NONE; size]);
         self.shift = usize::BITS - size.trailing_zeros();
         let epoch = self.epoch;
         for entry in old.into_iter().filter(|entry| entry.epoch == epoch) {
@@ -237,27 +277,37 @@ impl Shadow {
     #[inline]
     fn granule(&mut self, granule: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let index = self.entry(granule);
+        let entry = &mut self.entries[index];
+        if !entry.freed && entry.bytes == bytes && !entry.split {
+            let now = access.clock.epoch(access.thread);
+            if entry.cell.is_reached_only_by(now) {
+                entry.cell.note(now, access);
+                return None;
+            }
+        }
+        self.touch(index, bytes, access)
+    }
+
+    fn touch(&mut self, index: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let entry = self.entries[index];
-        let address = granule * GRANULE;
+        let address = entry.granule * GRANULE;
         if entry.freed {
             return Some(Trouble::Freed { address: address + bytes.trailing_zeros() as usize });
         }
         let first = if entry.split {
-            entry.cell
-        } else if entry.bytes == bytes {
-            return self.cell(entry.cell as usize, address + bytes.trailing_zeros() as usize, access);
-        } else if entry.bytes == 0 {
-            let cell = self.cells.len();
-            self.cells.push(Cell::NEW);
-            self.entries[index].cell = cell as u32;
-            self.entries[index].bytes = bytes;
-            return self.cell(cell, address + bytes.trailing_zeros() as usize, access);
+            entry.first
+        } else if entry.bytes == bytes || entry.bytes == 0 {
+            let entry = &mut self.entries[index];
+            entry.bytes = bytes;
+            let address = address + bytes.trailing_zeros() as usize;
+            return entry.cell.access(&mut self.reads, &mut self.reads_used, address, access);
         } else {
             self.split(index)
         };
         let mut trouble = None;
         for byte in (0..GRANULE).filter(|byte| bytes & (1 << byte) != 0) {
-            let found = self.cell(first as usize + byte, address + byte, access);
+            let cell = &mut self.cells[first as usize + byte];
+            let found = cell.access(&mut self.reads, &mut self.reads_used, address + byte, access);
             trouble = trouble.or(found);
         }
         trouble
@@ -266,8 +316,8 @@ impl Shadow {
     /// From now on each byte of the granule has a cell of its own.
     #[cold]
     fn split(&mut self, index: usize) -> u32 {
-        let Entry { cell, bytes, .. } = self.entries[index];
-        let (old, first) = (self.cells[cell as usize], self.cells.len() as u32);
+        let Entry { cell: old, bytes, .. } = self.entries[index];
+        let first = self.cells.len() as u32;
         for byte in 0..GRANULE {
             let mut new = if bytes & (1 << byte) != 0 { old } else { Cell::NEW };
             if new.reads != 0 {
@@ -275,61 +325,86 @@ impl Shadow {
             }
             self.cells.push(new);
         }
-        self.entries[index].cell = first;
+        self.entries[index].first = first;
         self.entries[index].split = true;
         first
     }
 
-    fn new_reads(&mut self) -> u32 {
-        if self.reads.len() == self.reads_used {
-            self.reads.push(VectorClock::new());
-        }
-        self.reads[self.reads_used].clear();
-        self.reads_used += 1;
-        self.reads_used as u32
-    }
-
     fn copy_reads(&mut self, from: u32) -> u32 {
-        let to = self.new_reads();
+        let to = new_reads(&mut self.reads, &mut self.reads_used);
         let copy = self.reads[from as usize - 1].clone();
         self.reads[to as usize - 1].clone_from(&copy);
         to
     }
+}
 
+fn new_reads(reads: &mut Vec<VectorClock>, used: &mut usize) -> u32 {
+    if reads.len() == *used {
+        reads.push(VectorClock::new());
+    }
+    reads[*used].clear();
+    *used += 1;
+    *used as u32
+}
+
+impl Cell {
+    /// Whether nobody but the thread of this epoch has accessed the bytes: then nothing can be wrong.
     #[inline]
-    fn cell(&mut self, index: usize, address: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
+    fn is_reached_only_by(&self, now: Epoch) -> bool {
+        let own = |epoch: Epoch| epoch.thread == now.thread || epoch == Epoch::NONE;
+        self.reads == 0 && own(self.write) && own(self.read)
+    }
+
+    /// Takes note of an access that nothing is wrong with, where there are no concurrent reads.
+    #[inline]
+    fn note(&mut self, now: Epoch, access: &MemoryAccess<'_>) {
+        if access.write {
+            self.write = now;
+            self.write_place = access.place;
+            self.read = Epoch::NONE;
+        } else {
+            self.read = now;
+            self.read_place = access.place;
+        }
+    }
+
+    fn access(
+        &mut self,
+        all_reads: &mut Vec<VectorClock>,
+        used: &mut usize,
+        address: usize,
+        access: &MemoryAccess<'_>,
+    ) -> Option<Trouble> {
         let now = access.clock.epoch(access.thread);
-        let cell = &mut self.cells[index];
         let race = |thread: u32, write, place| {
             Some(Trouble::Race(EarlierAccess { address, thread: thread as usize, write, place }))
         };
         let mut trouble = None;
-        if !cell.write.happens_before(access.clock) {
-            trouble = race(cell.write.thread, true, cell.write_place);
+        if !self.write.happens_before(access.clock) {
+            trouble = race(self.write.thread, true, self.write_place);
         }
         if access.write {
             if trouble.is_none() {
-                if cell.reads != 0 {
-                    if let Some(thread) = self.reads[cell.reads as usize - 1].first_beyond(access.clock) {
-                        trouble = race(thread as u32, false, cell.read_place);
+                if self.reads != 0 {
+                    if let Some(thread) = all_reads[self.reads as usize - 1].first_beyond(access.clock) {
+                        trouble = race(thread as u32, false, self.read_place);
                     }
-                } else if !cell.read.happens_before(access.clock) {
-                    trouble = race(cell.read.thread, false, cell.read_place);
+                } else if !self.read.happens_before(access.clock) {
+                    trouble = race(self.read.thread, false, self.read_place);
                 }
             }
-            *cell = Cell { write: now, write_place: access.place, ..Cell::NEW };
+            *self = Cell { write: now, write_place: access.place, ..Cell::NEW };
             return trouble;
         }
-        cell.read_place = access.place;
-        if cell.reads != 0 {
-            self.reads[cell.reads as usize - 1].set(access.thread, now.time);
-        } else if cell.read.thread == now.thread || cell.read.happens_before(access.clock) {
-            cell.read = now;
+        self.read_place = access.place;
+        if self.reads != 0 {
+            all_reads[self.reads as usize - 1].set(access.thread, now.time);
+        } else if self.read.thread == now.thread || self.read.happens_before(access.clock) {
+            self.read = now;
         } else {
-            let before = cell.read;
-            let reads = self.new_reads();
-            self.cells[index].reads = reads;
-            let clock = &mut self.reads[reads as usize - 1];
+            let before = self.read;
+            self.reads = new_reads(all_reads, used);
+            let clock = &mut all_reads[self.reads as usize - 1];
             clock.set(before.thread as usize, before.time);
             clock.set(access.thread, now.time);
         }

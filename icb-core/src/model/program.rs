@@ -195,6 +195,7 @@ impl<M: Model> Program for ModelProgram<'_, M> {
                 enabled: &enabled,
                 early: &nobody,
                 pending: &pending,
+                others_unchanged: false,
                 awaited: &[],
                 ended: &ended,
                 place,

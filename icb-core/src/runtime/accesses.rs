@@ -3,19 +3,21 @@
 //! slices). The names are those of LLVM's thread sanitizer, whose pass it is; its runtime is not linked.
 //!
 //! A hook takes no lock, allocates nothing once warm, never unwinds, and does nothing outside an execution. Accesses to
-//! the calling thread's own stack are passed over. Not seen: what `std` was compiled to beforehand, inline assembly,
+//! the calling thread's own stack are passed over, but for what others reach of it. Not seen: what `std` was compiled to beforehand, inline assembly,
 //! foreign code. Atomics need no hook: the mirrored types have them.
 
+use super::Running;
 use super::address_map::{GONE, Kind, key};
+use super::coroutine::Coroutine;
 use super::execution::Execution;
 use super::perform::enter;
-use super::{Running, running};
 use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
 use crate::program::{Granularity, Place};
 use crate::trace::{
     Access, Action, Failure, FailureKind, Frame, MemoryEventKind, Mode, ObjectClass, ObjectId, Operation,
     RaceAccess, ThreadId,
 };
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -80,17 +82,64 @@ impl MemoryNotes {
     }
 }
 
-/// An access is about to happen.
-#[inline]
+/// What a hook looks at first.
+struct Hooks {
+    /// The execution whose accesses are checked; null if there is none on this OS thread.
+    running: Cell<*const Running>,
+    /// Just above the first frame of the running thread's stack.
+    bottom: Cell<usize>,
+    /// The part of that stack that others reach.
+    shared: Cell<(usize, usize)>,
+}
+
+thread_local! {
+    static HOOKS: Hooks = const {
+        Hooks { running: Cell::new(std::ptr::null()), bottom: Cell::new(0), shared: Cell::new((0, 0)) }
+    };
+}
+
+/// From now on the accesses of this execution are checked, if some crate reports them; until [`look_away`].
+pub(super) fn attend(running: &Running) {
+    if running.with(|e| e.accesses_hooked) {
+        HOOKS.with(|hooks| hooks.running.set(running));
+    }
+}
+
+/// Accesses are not checked any more.
+pub(super) fn look_away() {
+    HOOKS.with(|hooks| hooks.running.set(std::ptr::null()));
+}
+
+/// An access is about to happen, of at least one byte.
+#[inline(always)]
 pub(super) fn accessed(hooked: Hooked) {
-    let Some(running) = running() else { return };
     let marker = 0u8;
     let stack = (&raw const marker).addr();
-    if hooked.size == 0 || running.with(|e| e.passes_over(hooked.address, stack)) {
+    let (running, passed_over) = HOOKS.with(|hooks| {
+        let (start, end) = hooks.shared.get();
+        let own = (stack..hooks.bottom.get()).contains(&hooked.address);
+        let shared = hooked.address < end && start < hooked.address + hooked.size;
+        (hooks.running.get(), own && !shared)
+    });
+    if passed_over || running.is_null() {
         return;
     }
-    if running.with(|e| e.is_memory_point(hooked.place)) {
-        take_step(running, hooked);
+    // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
+    check(unsafe { &*running }, hooked);
+}
+
+/// An access to memory that others may reach is about to happen.
+fn check(running: &'static Running, hooked: Hooked) {
+    let point = running.with(|e| {
+        if e.giving_up || e.end.is_some() {
+            return None;
+        }
+        Some(e.is_memory_point(hooked.place))
+    });
+    match point {
+        None => return,
+        Some(false) => {}
+        Some(true) => take_step(running, hooked),
     }
     running.with(|e| e.check_memory(hooked));
 }
@@ -110,11 +159,27 @@ fn take_step(running: &Running, hooked: Hooked) {
 }
 
 impl Execution {
-    /// Whether nobody needs to know of an access: it is to the running thread's own stack, whose top is at `stack` at least.
+    /// Another thread runs, or one has begun.
     #[inline]
-    fn passes_over(&self, address: usize, stack: usize) -> bool {
-        let own = stack..self.threads[self.current].stack_bottom;
-        own.contains(&address) || !self.accesses_hooked || self.giving_up || self.end.is_some()
+    pub(super) fn tell_hooks(&self) {
+        let bottom = self.threads[self.current].stack_bottom;
+        let shared = self.shared_stacks.of(self.current, bottom);
+        HOOKS.with(|hooks| {
+            hooks.bottom.set(bottom);
+            hooks.shared.set(shared);
+        });
+    }
+
+    /// Memory is accessed that the execution had not touched before: it may be on the stack of another thread.
+    #[cold]
+    fn note_new_memory(&mut self, hooked: Hooked) {
+        for thread in (0..self.thread_count).filter(|&thread| thread != self.current) {
+            let bottom = self.threads[thread].stack_bottom;
+            let size = self.threads[thread].coroutine.as_ref().map_or(0, Coroutine::stack_size);
+            if (bottom.saturating_sub(size)..bottom).contains(&hooked.address) {
+                self.shared_stacks.reach(thread, bottom, hooked.address, hooked.size);
+            }
+        }
     }
 
     /// Whether accesses at this place of the program are scheduling points.
@@ -129,7 +194,7 @@ impl Execution {
             Some(object) if object != GONE => ObjectId::new(object as usize),
             _ => {
                 let object = self.register(ObjectClass::Cell, "memory", address, None);
-                self.map.insert(key(address.addr(), Kind::Memory), object.index() as u32);
+                self.enter_in_map(address.addr(), Kind::Memory, object);
                 object
             }
         }
@@ -182,7 +247,26 @@ impl Execution {
             clock,
             place: hooked.place,
         };
+        let count = self.shadow.granule_count();
         let trouble = self.shadow.access(&access);
+        if self.shadow.granule_count() != count {
+            self.note_new_memory(hooked);
+        }
+        if self.notes_accesses {
+            self.note_access(hooked);
+        }
+        if let Some(trouble) = trouble {
+            self.in_trouble(hooked, trouble);
+        }
+    }
+
+    /// Whether more is written down of an access than its place in the shadow.
+    pub(super) fn wants_notes(&self) -> bool {
+        self.remembers_places() || self.backtraces || self.ledger.keeps_histories
+    }
+
+    #[cold]
+    fn note_access(&mut self, hooked: Hooked) {
         if self.remembers_places() {
             self.remember_places(hooked);
         }
@@ -191,9 +275,6 @@ impl Execution {
         }
         if self.ledger.keeps_histories {
             self.ledger.note_use(hooked.address);
-        }
-        if let Some(trouble) = trouble {
-            self.in_trouble(hooked, trouble);
         }
     }
 

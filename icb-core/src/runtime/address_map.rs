@@ -45,8 +45,6 @@ pub(crate) struct AddressMap {
     epoch: u32,
     /// Every object's address is a multiple of this power of two.
     stride: usize,
-    /// A bit for the place, hashed, of every object: most freed blocks hold none.
-    lines: u64,
 }
 
 impl std::fmt::Debug for AddressMap {
@@ -62,7 +60,15 @@ const LINE: u32 = 8;
 
 #[inline]
 const fn line_bit(line: usize) -> u64 {
-    1 << (line.wrapping_mul(0x9E37_79B9_7F4A_7C15_usize) >> 58)
+    1 << (line % 64)
+}
+
+/// Where a block may hold something, as bits: a bit stands for many places, so that one word says of most blocks that
+/// nothing which has been entered is in them. `None`: the block is too large for that.
+#[inline]
+pub(crate) const fn lines(start: usize, size: usize) -> Option<u64> {
+    let (first, last) = (start >> LINE, (start + size.saturating_sub(1)) >> LINE);
+    if last - first > 1 { None } else { Some(line_bit(first) | line_bit(last)) }
 }
 
 impl AddressMap {
@@ -73,7 +79,6 @@ impl AddressMap {
             used: 0,
             epoch: 0,
             stride: MAX_STRIDE,
-            lines: 0,
         }
     }
 
@@ -82,7 +87,6 @@ impl AddressMap {
         self.epoch = epoch;
         self.used = 0;
         self.stride = MAX_STRIDE;
-        self.lines = 0;
     }
 
     #[inline]
@@ -111,7 +115,6 @@ impl AddressMap {
     #[cold]
     pub(crate) fn insert(&mut self, key: usize, value: u32) {
         self.stride = self.stride.min(1 << (key >> KIND_BITS).trailing_zeros().min(8));
-        self.lines |= line_bit((key >> KIND_BITS) >> LINE);
         if (self.used + 1) * 2 > self.entries.len() {
             self.grow();
         }
@@ -130,13 +133,6 @@ impl AddressMap {
             }
             index += 1;
         }
-    }
-
-    /// Whether an object may be in this block. `false`: there is none.
-    #[inline]
-    pub(crate) fn may_hold(&self, start: usize, size: usize) -> bool {
-        let (first, last) = (start >> LINE, (start + size.max(1) - 1) >> LINE);
-        last - first > 1 || self.lines & (line_bit(first) | line_bit(last)) != 0
     }
 
     /// The memory of a block is freed: whatever objects are in it are gone, and are told.
@@ -160,6 +156,7 @@ impl AddressMap {
         }
     }
 
+    #[cold]
     fn grow(&mut self) {
         let size = self.entries.len() * 2;
         let old = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);

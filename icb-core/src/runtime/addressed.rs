@@ -76,14 +76,14 @@ pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
     let running = running()?;
     let location = Location::caller();
     let operation = running.with(|e| Operation::new(action, e.atomic_object(target, location)));
-    let (me, freed) = running.with(|e| (e.current, e.quarantine.len()));
+    let (me, freed) = running.with(|e| (e.current, e.quarantine.news()));
     let next = running.with(|e| if e.attention { None } else { Some(e.enter_atomic(operation, location)) });
     match next {
         Some(Next::Stay) => return Some(AtomicStep { operation, running }),
         Some(Next::Suspend) => suspend(running, me),
         None => enter(running, operation, location.into()),
     }
-    if running.with(|e| e.quarantine.len()) != freed {
+    if running.with(|e| e.quarantine.news()) != freed {
         check_freed(running, Kind::Atomic, target.address, target.type_name, operation, location);
     }
     Some(AtomicStep { operation, running })
@@ -260,7 +260,7 @@ impl Execution {
         if gone {
             self.used_after_free(object, type_name, address, location.into());
         } else {
-            self.map.insert(key(address.addr(), kind), object.index() as u32);
+            self.enter_in_map(address.addr(), kind, object);
         }
         object
     }

@@ -6,6 +6,7 @@
 //! the execution is borrowed; the execution takes note of new entries at its next operation. This is the one
 //! thread-local beside the running execution: the allocator must not touch anything that may allocate.
 
+use super::address_map::lines;
 use super::ledger::Ledger;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -55,6 +56,8 @@ pub(super) struct Block {
     align: u32,
     /// It looked poisoned when it was freed: it may have been freed before.
     pub(super) suspect: bool,
+    /// The execution should know of it.
+    news: bool,
 }
 
 /// Blocks that the running execution has freed.
@@ -66,6 +69,14 @@ pub(super) struct Quarantine {
     capacity: usize,
     /// Entries that the execution has taken note of.
     pub(super) noted: usize,
+    /// Entries so far that the execution should know of.
+    news: usize,
+    /// Those of them that it has been told of.
+    told: usize,
+    /// A block among them may have been freed before.
+    pub(super) suspected: bool,
+    /// Where there are things whose end the execution should know of: see [`lines`].
+    pub(super) watched: u64,
     allocation_count: u64,
     /// What is freed is freed at once; only that it was freed is kept.
     pub(super) passes: bool,
@@ -82,6 +93,10 @@ impl Quarantine {
             length: 0,
             capacity: 0,
             noted: 0,
+            news: 0,
+            told: 0,
+            suspected: false,
+            watched: 0,
             allocation_count: 0,
             passes: false,
             small: [std::ptr::null_mut(); SMALL_CLASSES],
@@ -89,16 +104,30 @@ impl Quarantine {
         }
     }
 
-    /// Whether there are entries that have not been taken note of.
+    /// Whether something has been freed that the execution should know of.
     #[inline]
     pub(super) fn has_news(&self) -> bool {
-        self.noted < self.length
+        self.told != self.news
     }
 
-    /// Entries.
+    /// How much has been freed that the execution should know of.
     #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.length
+    pub(super) fn news(&self) -> usize {
+        self.news
+    }
+
+    /// The next entry that the execution should know of, and its index.
+    pub(super) fn next_news(&mut self) -> Option<(usize, Block)> {
+        while self.told != self.news {
+            let index = self.noted;
+            let block = self.get(index);
+            self.noted += 1;
+            if block.news {
+                self.told += 1;
+                return Some((index, block));
+            }
+        }
+        None
     }
 
     pub(super) fn get(&self, index: usize) -> Block {
@@ -147,11 +176,16 @@ impl Quarantine {
     }
 
     #[inline]
-    fn push(&mut self, block: Block) {
+    fn push(&mut self, start: *mut u8, layout: Layout, suspect: bool) {
         if self.length == self.capacity && !self.grow() {
             // Without memory for the list, the block is lost: it stays allocated.
             return;
         }
+        let (start, size) = (start.addr(), layout.size());
+        let news = suspect || lines(start, size).is_none_or(|lines| self.watched & lines != 0);
+        self.news += usize::from(news);
+        self.suspected |= suspect;
+        let block = Block { start, size, align: layout.align() as u32, suspect, news };
         // SAFETY: `length < capacity`, and `capacity` entries are allocated.
         unsafe { self.blocks.add(self.length).write(block) };
         self.length += 1;
@@ -180,7 +214,8 @@ impl Quarantine {
     fn flush(&mut self) {
         let held = if self.passes { 0 } else { self.length };
         for index in 0..held {
-            let block = self.get(index);
+            // SAFETY: `length` entries have been written.
+            let block = unsafe { *self.blocks.add(index) };
             if let Some(class) = small_class(block.size, block.align as usize) {
                 self.put_small(class, block.start as *mut u8);
             } else if let (Ok(layout), true) =
@@ -192,6 +227,9 @@ impl Quarantine {
         }
         self.length = 0;
         self.noted = 0;
+        self.news = 0;
+        self.told = 0;
+        self.suspected = false;
     }
 
     /// Runs `f` with the quarantine in force on this OS thread, then gives the memory back.
@@ -320,8 +358,7 @@ unsafe impl GlobalAlloc for Allocator {
                     Ledger::note_free((*quarantine).ledger, start.addr(), size);
                 }
                 if (*quarantine).passes {
-                    let align = layout.align() as u32;
-                    (*quarantine).push(Block { start: start.addr(), size, align, suspect: false });
+                    (*quarantine).push(start, layout, false);
                     return System.dealloc(start, whole_units(layout));
                 }
                 // The bytes may never have been written; they are looked at as they are, and only ever raise a
@@ -330,18 +367,16 @@ unsafe impl GlobalAlloc for Allocator {
                     && start.read_volatile() == POISON
                     && start.add(size - 1).read_volatile() == POISON;
                 if let Some(class) = small_class(size, layout.align()) {
-                    for unit in 0..=class {
-                        start.cast::<[u8; UNIT]>().add(unit).write([POISON; UNIT]);
+                    let end = start.add((class + 1) * UNIT);
+                    let mut unit = start;
+                    while unit < end {
+                        unit.cast::<[u8; UNIT]>().write([POISON; UNIT]);
+                        unit = unit.add(UNIT);
                     }
                 } else {
                     std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
                 }
-                (*quarantine).push(Block {
-                    start: start.addr(),
-                    size,
-                    align: layout.align() as u32,
-                    suspect,
-                });
+                (*quarantine).push(start, layout, suspect);
             },
             // SAFETY: the caller's promise.
             None => unsafe { System.dealloc(start, whole_units(layout)) },

@@ -70,7 +70,7 @@ impl Execution {
     /// Chooses who takes the next step. On `Suspend` the caller must suspend its coroutine at once.
     #[inline(always)]
     pub(super) fn decide(&mut self) -> Next {
-        if self.attention || self.step_count >= self.settings.max_steps || self.tape.is_full() {
+        if self.attention || self.step_count >= self.slow_from || self.tape.is_full() {
             return self.decide_among();
         }
         // Without attention there are few threads, so the words are the sets.
@@ -140,6 +140,9 @@ impl Execution {
     /// [`decide`](Self::decide), where the chooser may have to be asked.
     #[inline(never)]
     pub(super) fn decide_among(&mut self) -> Next {
+        if self.tells && !self.every_point && self.step_count >= self.slow_from {
+            self.begin_telling();
+        }
         if self.every_point {
             self.note_freed();
             if self.end.is_some() {
@@ -162,9 +165,12 @@ impl Execution {
             }
             free = true;
         }
-        if !free && self.early.is_empty() && !self.every_point {
+        if self.early.is_empty() && !self.every_point {
             let only = self.enabled.first().filter(|&t| self.enabled.is_only(t));
             if let Some(next) = only {
+                if free {
+                    self.settle_the_freed(next);
+                }
                 self.take(next, false, false);
                 return if next == me && self.threads[me].life == Life::Live {
                     Next::Stay
@@ -175,7 +181,7 @@ impl Execution {
         }
         self.catch_up();
         let place = self.place();
-        if self.every_point {
+        if self.every_point && self.has_counts {
             self.refresh_counts();
         }
         let point = SchedulingPoint {
@@ -186,6 +192,7 @@ impl Execution {
             enabled: &self.enabled,
             early: &self.early,
             pending: &self.pending,
+            others_unchanged: !self.has_counts && self.awaited.is_empty(),
             awaited: &self.awaited,
             ended: &self.ended,
             place,
@@ -226,11 +233,26 @@ impl Execution {
         if next == me && self.threads[me].life == Life::Live { Next::Stay } else { Next::Suspend }
     }
 
+    /// The chooser knows what has been done so far, and is told of everything from here on.
+    fn begin_telling(&mut self) {
+        self.every_point = true;
+        self.attention = true;
+        self.slow_from = self.settings.max_steps;
+        for thread in 0..self.thread_count {
+            if is_pause(self.pending[thread].action) || self.threads[thread].awaiting {
+                self.note_awaited(thread);
+            } else if let Some(awaited) = self.awaited.get_mut(thread) {
+                awaited.clear();
+            }
+        }
+    }
+
     /// The chooser has given the execution up: it goes on to its end by default choices, of which nobody is told.
     fn run_out(&mut self) {
         let chooser: *mut dyn Chooser = std::ptr::NonNull::<RunOut>::dangling().as_ptr();
         self.chooser = Some(chooser);
         self.every_point = false;
+        self.tells = false;
         self.foreseen = Script::default();
         self.runs_out = true;
     }
@@ -312,6 +334,8 @@ impl Execution {
             Some(thread) if self.idle_wakes < MAX_IDLE_WAKES => {
                 self.idle_wakes += 1;
                 self.last_woken = thread;
+                self.freed = Some(thread);
+                self.attention = true;
                 self.enabled.insert(thread);
                 true
             }

@@ -5,7 +5,7 @@
 //! a coroutine switch happens only when another thread is chosen. Code here must not hold a reference to the
 //! execution across a switch: the functions that may switch take a raw pointer.
 
-use super::address_map::AddressMap;
+use super::address_map::{AddressMap, Kind, key, lines};
 use super::coroutine::Pool;
 use super::objects::Object;
 use super::threads::Thread;
@@ -99,14 +99,22 @@ pub(super) struct Execution {
     pub(super) chooser: Option<*mut dyn Chooser>,
     /// Some object is a reference count.
     pub(super) has_counts: bool,
-    /// The chooser is asked even where there is nothing to choose.
+    /// The chooser is asked even where there is nothing to choose, and told of every step.
     pub(super) every_point: bool,
+    /// That is so, or will be.
+    pub(super) tells: bool,
+    /// From this step on decisions take the long way: the chooser begins to listen, or the execution gets too long.
+    pub(super) slow_from: u64,
     /// Something is not as usual: somebody watches the steps, a thread unwinds, the execution has ended or is being
     /// given up. Where it is not set, an operation takes the short way.
     pub(super) attention: bool,
     /// Some crate of the program reports its accesses to plain memory.
     pub(super) accesses_hooked: bool,
+    /// More is written down of each access than its place in the shadow.
+    pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
+    /// Kept from one execution to the next.
+    pub(super) shared_stacks: super::shared_stacks::SharedStacks,
     pub(super) memory_notes: super::accesses::MemoryNotes,
     /// What the chooser has decided beforehand; empty if it must be asked.
     pub(super) foreseen: Script,
@@ -127,6 +135,8 @@ pub(super) struct Execution {
     pub(super) now: Duration,
     pub(super) idle_wakes: u32,
     pub(super) last_woken: usize,
+    /// Waited for a change, and was let on because nobody could go on.
+    pub(super) freed: Option<usize>,
     pub(super) panic_count: u32,
     pub(super) at_end: Vec<Box<dyn FnOnce()>>,
     pub(super) statics: super::statics::Statics,
@@ -229,9 +239,13 @@ impl Execution {
             chooser: None,
             has_counts: false,
             every_point: false,
+            tells: false,
+            slow_from: 0,
             attention: false,
             accesses_hooked: false,
+            notes_accesses: false,
             shadow: Shadow::default(),
+            shared_stacks: super::shared_stacks::SharedStacks::default(),
             memory_notes: super::accesses::MemoryNotes::default(),
             foreseen: Script::default(),
             observer: None,
@@ -247,6 +261,7 @@ impl Execution {
             now: Duration::ZERO,
             idle_wakes: 0,
             last_woken: 0,
+            freed: None,
             panic_count: 0,
             at_end: Vec::new(),
             statics: super::statics::Statics::default(),
@@ -276,9 +291,12 @@ impl Execution {
         self.pending.clear();
         self.object_count = 0;
         self.map.begin(epoch);
-        self.accesses_hooked = super::accesses::instrumented();
+        // Where threads are nested calls, what is freed is used again at once.
+        self.accesses_hooked = super::accesses::instrumented() && !self.settings.sequential;
+        self.quarantine.watched = if self.accesses_hooked { u64::MAX } else { 0 };
         if self.accesses_hooked {
             self.shadow.begin(epoch);
+            self.shared_stacks.news = false;
             self.memory_notes.begin();
         }
         self.hash.clear();
@@ -294,12 +312,19 @@ impl Execution {
         self.step_branches.clear();
         self.has_counts = false;
         self.chooser = Some(chooser);
-        self.every_point = self.chooser_mut().wants_every_point();
+        self.tells = self.chooser_mut().wants_every_point();
+        let known_steps = self.chooser_mut().known_steps();
+        self.every_point = self.tells && known_steps == 0;
+        self.slow_from = self.settings.max_steps;
+        if self.tells && !self.every_point {
+            self.slow_from = known_steps.min(self.slow_from);
+        }
         self.observer = observer;
         self.attention = self.every_point || observer.is_some();
         self.foreseen = Script::of(self.chooser_mut().foreseen());
         // SAFETY: see `observe_step`.
         self.backtraces = observer.is_some_and(|observer| unsafe { (*observer).wants_backtraces() });
+        self.notes_accesses = self.wants_notes();
         self.tape.clear();
         self.end = None;
         self.promotion = false;
@@ -310,6 +335,7 @@ impl Execution {
         self.now = Duration::ZERO;
         self.idle_wakes = 0;
         self.last_woken = 0;
+        self.freed = None;
         self.panic_count = 0;
     }
 
@@ -354,6 +380,12 @@ impl Execution {
         id
     }
 
+    /// Enters what lives at an address; its end will be told.
+    pub(super) fn enter_in_map(&mut self, address: usize, kind: Kind, object: ObjectId) {
+        self.map.insert(key(address, kind), object.index() as u32);
+        self.quarantine.watched |= lines(address, 1).unwrap_or(u64::MAX);
+    }
+
     /// Takes note of what has been freed since the last operation: objects in it are gone.
     #[inline]
     pub(super) fn note_freed(&mut self) {
@@ -364,21 +396,16 @@ impl Execution {
 
     #[inline(never)]
     fn note_new_blocks(&mut self) {
-        while self.quarantine.has_news() {
-            let index = self.quarantine.noted;
-            self.quarantine.noted += 1;
-            let block = self.quarantine.get(index);
+        while let Some((index, block)) = self.quarantine.next_news() {
             if self.accesses_hooked {
                 self.memory_freed(block.start, block.size);
             }
-            if self.map.may_hold(block.start, block.size) {
-                let mut gone = std::mem::take(&mut self.gone);
-                self.map.forget_block(block.start, block.size, &mut gone);
-                for object in gone.drain(..) {
-                    self.tell_freed(ObjectId::new(object as usize));
-                }
-                self.gone = gone;
+            let mut gone = std::mem::take(&mut self.gone);
+            self.map.forget_block(block.start, block.size, &mut gone);
+            for object in gone.drain(..) {
+                self.tell_freed(ObjectId::new(object as usize));
             }
+            self.gone = gone;
             if block.suspect && self.quarantine.is_freed_again(index) {
                 self.quarantine.forget(index);
                 self.fail_by_second_free(block.start, block.size);
@@ -441,6 +468,7 @@ impl Execution {
                 enabled: &self.enabled,
                 early: &self.early,
                 pending: &self.pending,
+                others_unchanged: false,
                 awaited: &self.awaited,
                 ended: &self.ended,
                 place,

@@ -85,8 +85,10 @@ pub extern "C" fn __tsan_init() {
 /// # Safety
 /// As for `memcpy`; called by the trampoline only.
 unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: usize, place: usize) -> *mut u8 {
-    accessed(Hooked { address: from.addr(), size, write: false, place });
-    accessed(Hooked { address: to.addr(), size, write: true, place });
+    if size > 0 {
+        accessed(Hooked { address: from.addr(), size, write: false, place });
+        accessed(Hooked { address: to.addr(), size, write: true, place });
+    }
     // SAFETY: the caller's promise; `copy` allows what `memcpy` does not.
     unsafe { std::ptr::copy(from, to, size) };
     to
@@ -95,7 +97,9 @@ unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: usize, place: usiz
 /// # Safety
 /// As for `memset`; called by the trampoline only.
 unsafe extern "C" fn set(to: *mut u8, byte: i32, size: usize, place: usize) -> *mut u8 {
-    accessed(Hooked { address: to.addr(), size, write: true, place });
+    if size > 0 {
+        accessed(Hooked { address: to.addr(), size, write: true, place });
+    }
     // SAFETY: the caller's promise.
     unsafe { std::ptr::write_bytes(to, byte as u8, size) };
     to

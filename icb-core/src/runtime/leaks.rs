@@ -19,13 +19,13 @@ const MAX_TOLD: usize = 4;
 const MAX_UNSETTLED: usize = 3;
 
 /// Chooses what a schedule says.
-struct Again {
+pub(super) struct Again {
     threads: Vec<ThreadId>,
     branches: std::vec::IntoIter<u32>,
 }
 
 impl Again {
-    fn new(schedule: &Schedule) -> Again {
+    pub(super) fn new(schedule: &Schedule) -> Again {
         let (mut threads, mut branches) = (Vec::new(), Vec::new());
         for entry in schedule.entries() {
             match *entry {

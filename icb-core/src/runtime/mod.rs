@@ -21,9 +21,11 @@ mod objects;
 mod panics;
 mod perform;
 mod sequential;
+mod shared_stacks;
 mod statics;
 mod telling;
 mod threads;
+mod turns;
 
 pub use accesses::instrumented;
 pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_last, fence};
@@ -42,13 +44,13 @@ use crate::program::{Chooser, End, Observer, Outcome, Place, Program};
 use crate::recording::Tape;
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, SourceLocation, ThreadId};
 use allocator::Quarantine;
-use coroutine::{Job, Return};
+use coroutine::{Job, Resumption, Return};
 use execution::{Execution, GiveUp};
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use threads::Life;
+use threads::{Life, Thread};
 
 scoped_tls::scoped_thread_local!(static RUNNING: Running);
 
@@ -110,6 +112,14 @@ impl Heartbeat {
 /// Epochs are process-wide, so that a handle in a static tells executions of different programs apart.
 static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
 
+/// What executions have found out about which memory is shared.
+#[derive(Clone, Debug, Default)]
+pub struct Promoted {
+    /// Places where accesses are scheduling points.
+    places: std::collections::HashSet<usize>,
+    stacks: shared_stacks::SharedStacks,
+}
+
 /// A closure, run as thread 0 of each execution.
 pub struct CoroutineProgram {
     main: Arc<dyn Fn() + Send + Sync>,
@@ -147,14 +157,14 @@ impl CoroutineProgram {
         self.model = model;
     }
 
-    /// The places that `on_race(Promote)` has made scheduling points, to be handed to another program of the same
+    /// What the executions have found out about which memory is shared, to be handed to another program of the same
     /// process (a replay).
     #[must_use]
-    pub fn promoted(&self) -> std::collections::HashSet<usize> {
-        self.running.with(|e| e.promoted.clone())
+    pub fn promoted(&self) -> Promoted {
+        self.running.with(|e| Promoted { places: e.promoted.clone(), stacks: e.shared_stacks.clone() })
     }
 
-    /// The same places as another process of the same binary knows them, for [`Schedule::points`](crate::trace::Schedule::points).
+    /// The places that have been made scheduling points, as another process of the same binary knows them, for [`Schedule::points`](crate::trace::Schedule::points).
     #[must_use]
     pub fn promoted_points(&self) -> Vec<u64> {
         self.running.with(|e| e.promoted_points())
@@ -166,9 +176,9 @@ impl CoroutineProgram {
         self.running.with(|e| e.promoted.extend(places));
     }
 
-    /// Takes over promoted places.
-    pub fn set_promoted(&mut self, places: std::collections::HashSet<usize>) {
-        self.running.with(|e| e.promoted = places);
+    /// Takes over what another program has found out.
+    pub fn set_promoted(&mut self, promoted: Promoted) {
+        self.running.with(|e| (e.promoted, e.shared_stacks) = (promoted.places, promoted.stacks));
     }
 
     fn start(&self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) {
@@ -197,63 +207,51 @@ impl CoroutineProgram {
         if self.running.with(|e| e.settings.sequential) {
             return sequential::drive(&self.running);
         }
-        while self.running.with(|e| e.end.is_none()) {
-            let (thread, coroutine) =
-                self.running.with(|e| (e.current, e.threads[e.current].coroutine.take()));
-            let Some(mut coroutine) = coroutine else {
-                unreachable!("thread {thread} was chosen and has no coroutine")
-            };
-            self.running.with(|e| e.ledger.thread = thread);
-            let returned = coroutine.resume();
-            self.running.with(|e| {
-                if returned == Return::Overflow {
-                    let message = format!(
-                        "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
-                        ThreadId::new(thread),
-                        coroutine.stack_size
-                    );
-                    e.fail(Failure::new(FailureKind::StackOverflow, message));
-                }
-            });
-            if returned == Return::Overflow {
-                coroutine.leak();
-            } else {
-                self.running.with(|e| e.threads[thread].coroutine = Some(coroutine));
+        while let Some(coroutine) = self.running.with(|e| e.chosen()) {
+            if coroutine.resume() == Return::Overflow {
+                self.running.with(Execution::report_overflow);
             }
         }
     }
 
-    /// Brings every thread to its end, or gives its stack up.
+    /// Brings every thread to its end, or gives its stack up. A coroutine that can be used again stays with its slot.
     fn clean_up(&self) {
         let unwind = self.running.with(|e| match &e.end {
             Some(End::Failed(_)) => e.settings.unwind_failed,
             _ => true,
         });
-        self.running.with(|e| {
+        let count = self.running.with(|e| {
             e.giving_up = true;
             e.attention = true;
+            e.thread_count
         });
-        let count = self.running.with(|e| e.thread_count);
         // Latest first: what a thread has borrowed for its own threads is still there when these are unwound.
         for thread in (0..count).rev() {
-            let (life, coroutine) =
-                self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
-            // A thread that never began drops what it would have used.
-            drop(self.running.with(|e| e.threads[thread].job.take()));
-            let Some(mut coroutine) = coroutine else { continue };
-            if life == Life::Live && unwind {
-                self.running.with(|e| e.current = thread);
-                coroutine.resume();
-            } else if life == Life::Unborn && unwind {
-                coroutine.unassign();
+            if !self.running.with(|e| e.is_over(thread)) {
+                self.clean_up_after(thread, unwind);
             }
-            let over = life == Life::Unborn && unwind
-                || self.running.with(|e| e.threads[thread].life == Life::Ended);
-            if over {
-                self.running.with(|e| e.pool.put(coroutine));
-            } else {
-                coroutine.leak();
-            }
+        }
+    }
+
+    #[cold]
+    fn clean_up_after(&self, thread: usize, unwind: bool) {
+        let (life, coroutine) =
+            self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
+        // A thread that never began drops what it would have used.
+        drop(self.running.with(|e| e.threads[thread].job.take()));
+        let Some(coroutine) = coroutine else { return };
+        if life == Life::Live && unwind {
+            self.running.with(|e| e.current = thread);
+            coroutine.resumption().resume();
+        } else if life == Life::Unborn && unwind {
+            coroutine.unassign();
+        }
+        let over =
+            life == Life::Unborn && unwind || self.running.with(|e| e.threads[thread].life == Life::Ended);
+        if over {
+            self.running.with(|e| e.pool.put(coroutine));
+        } else {
+            coroutine.leak();
         }
     }
 
@@ -290,6 +288,46 @@ impl CoroutineProgram {
     }
 }
 
+impl Execution {
+    /// The coroutine of the thread that has been chosen; `None` when the execution has ended.
+    #[inline]
+    fn chosen(&mut self) -> Option<Resumption<ThreadJob>> {
+        if self.end.is_some() {
+            return None;
+        }
+        self.ledger.thread = self.current;
+        if self.accesses_hooked {
+            self.tell_hooks();
+        }
+        match &self.threads[self.current].coroutine {
+            Some(coroutine) => Some(coroutine.resumption()),
+            None => unreachable!("thread {} was chosen and has no coroutine", self.current),
+        }
+    }
+
+    /// The running thread's stack has overflowed: it can never run again.
+    #[cold]
+    fn report_overflow(&mut self) {
+        let thread = self.current;
+        if let Some(coroutine) = self.threads[thread].coroutine.take() {
+            let message = format!(
+                "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
+                ThreadId::new(thread),
+                coroutine.stack_size()
+            );
+            self.fail(Failure::new(FailureKind::StackOverflow, message));
+            coroutine.leak();
+        }
+    }
+
+    /// Whether a thread has ended and its coroutine can stay with its slot.
+    #[inline]
+    fn is_over(&self, thread: usize) -> bool {
+        let Thread { life, coroutine, .. } = &self.threads[thread];
+        *life == Life::Ended && coroutine.as_ref().is_some_and(|coroutine| self.pool.is_ordinary(coroutine))
+    }
+}
+
 impl CoroutineProgram {
     /// Runs the program once; `histories`: in a replay, or to find out more about what it has shown.
     fn run_once(
@@ -307,10 +345,15 @@ impl CoroutineProgram {
         Quarantine::during(quarantine, || {
             RUNNING.set(&self.running, || {
                 self.start(chooser, observer);
+                accesses::attend(&self.running);
                 self.drive();
+                accesses::look_away();
                 self.running.with(|e| {
                     panics::report_unhandled(e);
-                    e.note_freed();
+                    if e.accesses_hooked || e.quarantine.suspected {
+                        // Objects that are gone matter to nobody any more; a second free does.
+                        e.note_freed();
+                    }
                 });
                 self.clean_up();
             });
@@ -320,17 +363,45 @@ impl CoroutineProgram {
     }
 }
 
+impl CoroutineProgram {
+    /// The execution has shown that a part of a stack is shared, and so which accesses to it have to be checked: it is run
+    /// again with that in mind.
+    #[cold]
+    fn look_again(&mut self, outcome: &mut Outcome, replays: bool) {
+        if outcome.promoted || matches!(outcome.end, End::Failed(_)) {
+            return;
+        }
+        if replays {
+            // Whoever watches watches the next one.
+            outcome.promoted = true;
+            return;
+        }
+        let schedule = self.running.with(|e| e.tape.schedule());
+        while matches!(outcome.end, End::Passed) && self.running.with(|e| e.shared_stacks.news) {
+            let again = self.run_once(&mut leaks::Again::new(&schedule), None, false);
+            outcome.promoted = again.promoted;
+            if matches!(again.end, End::Failed(_)) || again.promoted {
+                outcome.end = again.end;
+            }
+        }
+    }
+}
+
 impl Program for CoroutineProgram {
     /// # Panics
     /// If it is called inside another execution.
     fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
         let replays = observer.as_ref().is_some_and(|observer| observer.wants_backtraces());
-        if !self.running.with(|e| e.settings.check_leaks) {
-            return self.run_once(chooser, observer, replays);
+        let checks_leaks = self.running.with(|e| e.settings.check_leaks);
+        if checks_leaks {
+            self.running.with(|e| e.ledger.forget());
         }
-        self.running.with(|e| e.ledger.forget());
         let mut outcome = self.run_once(chooser, observer, replays);
-        if matches!(outcome.end, End::Passed)
+        if self.running.with(|e| e.shared_stacks.news) {
+            self.look_again(&mut outcome, replays);
+        }
+        if checks_leaks
+            && matches!(outcome.end, End::Passed)
             && let Some(failure) = self.find_leaks(replays)
         {
             outcome.end = End::Failed(Box::new(failure));
@@ -355,7 +426,11 @@ impl Job for ThreadJob {
     fn run(self) {
         let Some(running) = running() else { return };
         let marker = 0u8;
-        running.with(|e| e.threads[e.current].stack_bottom = (&raw const marker).addr());
+        let bottom = (&raw const marker).addr();
+        running.with(|e| {
+            e.threads[e.current].stack_bottom = bottom;
+            e.tell_hooks();
+        });
         begin(running);
         let result = catch_unwind(AssertUnwindSafe(move || match self {
             ThreadJob::Main(main) => {
@@ -372,12 +447,15 @@ impl Job for ThreadJob {
 fn begin(running: &Running) {
     running.with(|e| {
         let object: ObjectId = e.threads[e.current].object;
-        e.apply(Operation::new(Action::Begin, object), false);
+        e.begin_thread(Operation::new(Action::Begin, object));
     });
 }
 
 /// Drops the thread-local values in the order in which they were set; destructors may set new ones.
 fn drop_locals(running: &Running) {
+    if running.with(|e| e.threads[e.current].locals.is_empty()) {
+        return;
+    }
     let mut next = 0;
     while let Some((value, drop)) = running.with(|e| {
         let current = e.current;

@@ -3,7 +3,7 @@
 //! Every function of the door (here, in `addressed.rs` and in `calls.rs`) answers `None` or `false` outside an execution;
 //! the mirrored type then does what `std` does.
 
-use super::address_map::{Kind, key};
+use super::address_map::Kind;
 use super::allocator::POISON;
 use super::perform::{halt, perform};
 use super::{Running, running};
@@ -141,8 +141,8 @@ impl Handle {
         let object = running.with(|e| {
             let object = e.register(init.state.class(), init.type_name, init.address, Some(location.into()));
             e.object_mut(object).initialise(init.state);
-            if e.every_point {
-                e.map.insert(key(init.address.addr(), Kind::Object), object.index() as u32);
+            if e.tells {
+                e.enter_in_map(init.address.addr(), Kind::Object, object);
             }
             let word = (u64::from(e.epoch) << 32) | (object.index() as u64 + 1);
             self.word.store(word, Ordering::Relaxed);

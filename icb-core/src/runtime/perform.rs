@@ -1,11 +1,11 @@
 //! The way of one operation: announce, decide, perhaps suspend, apply.
 
-use super::execution::Next;
+use super::execution::{Execution, Next};
 use super::object::Effect;
-use super::threads::Readiness;
+use super::threads::{Life, Readiness, Thread};
 use super::{GiveUp, Running, execution_is_unwinding};
 use crate::program::Place;
-use crate::trace::{Action, Operation};
+use crate::trace::{Action, ObjectId, Operation};
 use std::panic::Location;
 
 /// Whether a loop around the operation, without a hint, could be waiting for something.
@@ -62,6 +62,9 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
     if running.with(|e| e.giving_up) {
         return count_while_giving_up(running);
     }
+    if running.with(|e| e.freed.is_some() && e.must_give_way(operation, place)) {
+        give_way(running, place);
+    }
     let (next, me) = running.with(|e| {
         let me = e.current;
         if e.end.is_some() {
@@ -101,6 +104,19 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
     }
 }
 
+/// The running thread pauses before its operation, because it is going round and others can go on.
+#[cold]
+fn give_way(running: &Running, place: Place) {
+    let pause = Operation::new(Action::Yield, ObjectId::NONE);
+    running.with(Execution::begin_giving_way);
+    enter_attentively(running, pause, place);
+    running.with(|e| {
+        if !e.giving_up {
+            e.apply(pause, false);
+        }
+    });
+}
+
 /// The thread runs again: it has been chosen, or the execution is being given up.
 #[inline]
 fn resumed(running: &Running) {
@@ -135,9 +151,16 @@ pub(super) fn suspend(running: &Running, me: usize) {
 #[cold]
 fn give_up(running: &Running) {
     // Asked of the thread itself: `std::thread::panicking` is one flag for all that share this OS thread.
-    if !running.with(execution_is_unwinding) {
+    if !running.with(|e| execution_is_unwinding(e) || unwinds_unnoticed(e)) {
         std::panic::resume_unwind(Box::new(GiveUp));
     }
+}
+
+/// Whether the calling thread unwinds although no panic was seen to begin: it has resumed one. Some thread unwinds, and
+/// none of those that are known to.
+fn unwinds_unnoticed(e: &Execution) -> bool {
+    let known = |thread: &Thread| thread.unwinding && thread.life == Life::Live;
+    std::thread::panicking() && !e.threads[..e.thread_count].iter().any(known)
 }
 
 /// Counts an operation of a thread that is on its way to its end because the execution is given up. A loop among its

@@ -26,10 +26,15 @@ impl Execution {
         if access.mode != Mode::Read {
             self.reconsider(access.object);
         }
+        if self.threads[me].turns.left != 0 {
+            self.note_turn(operation, &[access]);
+        }
         if self.attention {
             self.accesses.clear();
             self.accesses.push(access);
-            self.observe_step(operation, read, written, note);
+            if self.observer.is_some() {
+                self.observe_step(operation, read, written, note);
+            }
             self.tell_step(operation);
         }
         self.count_step();
@@ -45,15 +50,22 @@ impl Execution {
                 self.reconsider(access.object);
             }
         }
+        if self.threads[me].turns.left != 0 {
+            let accesses = std::mem::take(&mut self.accesses);
+            self.note_turn(operation, &accesses);
+            self.accesses = accesses;
+        }
         if self.attention {
-            self.observe_step(operation, None, None, note);
+            if self.observer.is_some() {
+                self.observe_step(operation, None, None, note);
+            }
             self.tell_step(operation);
         }
         self.count_step();
     }
 
     /// Tells the chooser of the step, if it wants to know. The accesses stand in `accesses`.
-    #[cold]
+    #[inline]
     pub(super) fn tell_step(&mut self, operation: Operation) {
         if self.every_point
             && let Some(chooser) = self.chooser
@@ -82,21 +94,17 @@ impl Execution {
         }
     }
 
-    /// The running thread's pending operation waits for a change of what it has read, or would if nothing had
-    /// changed: reductions have to know.
-    pub(super) fn note_awaited(&mut self) {
+    /// The thread's pending operation waits for a change of what it has read, or would if nothing had changed:
+    /// reductions have to know.
+    pub(super) fn note_awaited(&mut self, me: usize) {
         if !self.every_point {
             return;
         }
-        let me = self.current;
         if self.awaited.len() <= me {
             self.awaited.resize_with(me + 1, Vec::new);
         }
-        let thread = &self.threads[me];
         self.awaited[me].clear();
-        if thread.could_await() {
-            self.awaited[me].extend(thread.reads.iter().map(|read| ObjectId::new(read.object as usize)));
-        }
+        self.awaited[me].extend(self.threads[me].could_await_change_of());
     }
 
     #[inline]

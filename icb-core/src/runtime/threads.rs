@@ -2,6 +2,7 @@
 
 use super::ThreadJob;
 use super::coroutine::{Coroutine, Suspension};
+use super::turns::Turns;
 use crate::memory::happens_before::ThreadClock;
 use crate::program::Place;
 use crate::trace::{Frame, ObjectId, SourceLocation};
@@ -102,6 +103,11 @@ pub(crate) struct Thread {
     /// It has changed something since its last yield.
     pub(crate) dirty: bool,
     pub(crate) awaiting: bool,
+    /// What it waits for is news about what its last turn touched, not a change of what it has read.
+    pub(crate) awaits_news: bool,
+    /// Its pending pause is not the program's: it stands back for others.
+    pub(crate) gives_way: bool,
+    pub(crate) turns: Turns,
     /// Turns of its loop that repeated the one before, since it last went on early.
     pub(crate) repeated_turns: u32,
     /// So many repeated turns count as spinning; more after each time that it went on early.
@@ -158,6 +164,9 @@ impl Default for Thread {
             previous_reads: Vec::new(),
             dirty: false,
             awaiting: false,
+            awaits_news: false,
+            gives_way: false,
+            turns: Turns::default(),
             repeated_turns: 0,
             patience: 1,
             spurious_failures: 0,
@@ -201,15 +210,21 @@ impl Thread {
         self.notified = false;
         self.token = false;
         self.unwinding = false;
-        self.panic = None;
+        if self.panic.is_some() {
+            self.panic = None;
+        }
         self.panicked = false;
         self.panic_handled = false;
         self.reads.clear();
         self.previous_reads.clear();
         self.dirty = false;
         self.awaiting = false;
+        self.awaits_news = false;
+        self.gives_way = false;
+        self.turns.reset();
         self.repeated_turns = 0;
         self.patience = 1;
+        self.stack_bottom = 0;
         self.in_hook = false;
         self.unwinds_late = false;
         self.spurious_failures = 0;
@@ -239,6 +254,7 @@ impl Thread {
     /// It begins to wait for a change of what it read last.
     pub(crate) fn begin_awaiting(&mut self) {
         self.awaiting = true;
+        self.awaits_news = false;
         let old = self.reads.len() - REPEATS;
         self.reads.drain(..old);
     }
@@ -275,6 +291,9 @@ impl Thread {
     /// It goes on although nothing has changed, at a cost: it may be counting its attempts, and gets more of them before
     /// it is taken for spinning again.
     pub(crate) fn go_on_early(&mut self) {
+        if self.awaits_news {
+            return self.turns.go_on_early();
+        }
         self.repeated_turns = 0;
         self.patience = self.patience.saturating_mul(MORE_PATIENCE);
     }
@@ -286,6 +305,14 @@ impl Thread {
         let repeats = self.reads.len() == self.previous_reads.len()
             && self.reads.iter().zip(&self.previous_reads).all(same);
         self.awaiting || (!self.dirty && !self.reads.is_empty() && repeats)
+    }
+
+    /// What it waits for a change of, or would if nothing had changed.
+    pub(crate) fn could_await_change_of(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        let reads: &[ReadEntry] = if self.could_await() { &self.reads } else { &[] };
+        let news = self.gives_way || (self.dirty && self.turns.is_tired());
+        let reads = reads.iter().map(|read| ObjectId::new(read.object as usize));
+        reads.chain(self.turns.objects().filter(move |_| news))
     }
 
     /// At a read without a hint: the last reads repeat with a short period, from the same places of the program.

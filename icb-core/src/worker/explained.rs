@@ -8,15 +8,14 @@ use crate::explain::{orders, simplify};
 use crate::observe::Recorder;
 use crate::program::Program;
 use crate::recording::Tape;
-use crate::runtime::{self, CoroutineProgram};
+use crate::runtime::{self, CoroutineProgram, Promoted};
 use crate::search::Replay;
 use crate::trace::{Failure, FailureKind, Message, Schedule};
-use std::collections::HashSet;
 use std::time::Instant;
 
 impl Worker {
     /// Explains a failure that has just been replayed, and tells.
-    pub(super) fn explain(&self, f: &Closure, failure: Failure, promoted: &HashSet<usize>) {
+    pub(super) fn explain(&self, f: &Closure, failure: Failure, promoted: &Promoted) {
         let explains = !self.settings.explain.is_zero() || !self.settings.simplify.is_zero();
         let lasting = matches!(failure.kind, FailureKind::Divergence | FailureKind::StackOverflow);
         if !self.channel.is_open() || !explains || lasting {
@@ -48,7 +47,7 @@ impl Worker {
     }
 
     /// A program beside the one that is replayed; its recording is not for others to read.
-    fn bare_program(&self, f: &Closure, promoted: &HashSet<usize>, unwind: bool) -> CoroutineProgram {
+    fn bare_program(&self, f: &Closure, promoted: &Promoted, unwind: bool) -> CoroutineProgram {
         let settings = runtime::Settings { unwind_failed: unwind, ..self.runtime_settings() };
         let capacity = (self.settings.max_steps as usize).saturating_mul(2).clamp(1024, 1 << 20);
         let mut program = CoroutineProgram::new(f.clone(), settings, Tape::new(capacity));
@@ -57,7 +56,7 @@ impl Worker {
     }
 
     /// The failure that a schedule leads to, with its trace.
-    fn trace_of(&self, f: &Closure, schedule: &Schedule, promoted: &HashSet<usize>) -> Option<Failure> {
+    fn trace_of(&self, f: &Closure, schedule: &Schedule, promoted: &Promoted) -> Option<Failure> {
         let mut program = self.bare_program(f, promoted, false);
         let mut chooser = Replay::new(schedule);
         let mut recorder = Recorder::new();

@@ -84,6 +84,7 @@ impl<'p> AbstractProgram<'p> {
         let variable = |action, variable| Operation::new(action, object(Object::Variable(variable)));
         let mutex = |action, mutex| Operation::new(action, object(Object::Mutex(mutex)));
         let on_condvar = |action, condvar| Operation::new(action, object(Object::Condvar(condvar)));
+        let on_channel = |action, channel| Operation::new(action, object(Object::Channel(channel)));
         match (this.phase, op) {
             (Phase::Unborn | Phase::Beginning, _) => {
                 Operation::new(Action::Begin, object(Object::Thread(thread)))
@@ -108,6 +109,10 @@ impl<'p> AbstractProgram<'p> {
             (_, Op::Unlock { mutex: of }) => mutex(Action::Unlock, of),
             (_, Op::NotifyOne { condvar }) => on_condvar(Action::NotifyOne, condvar),
             (_, Op::NotifyAll { condvar }) => on_condvar(Action::NotifyAll, condvar),
+            (_, Op::Send { channel, .. }) => on_channel(Action::Send, channel),
+            (_, Op::TrySend { channel, .. }) => on_channel(Action::TrySend, channel),
+            (_, Op::Receive { channel, .. }) => on_channel(Action::Receive { timed: false }, channel),
+            (_, Op::TryReceive { channel, .. }) => on_channel(Action::TryReceive, channel),
             (_, Op::Spawn { thread }) => Operation::new(Action::Spawn, object(Object::Thread(thread))),
             (_, Op::Join { thread }) => Operation::new(Action::Join, object(Object::Thread(thread))),
             // The tester's threads end with their last step; like an unpark, an end of its own writes the thread.
@@ -131,21 +136,23 @@ struct Numbers {
 
 impl Numbers {
     fn of(&self, object: Object) -> ObjectId {
-        let ObjectCounts { variables, cells, mutexes, condvars } = self.counts;
+        let ObjectCounts { variables, cells, mutexes, condvars, channels: _ } = self.counts;
         let locks = variables + cells + mutexes;
+        let threads = locks + condvars;
         ObjectId::new(match object {
             Object::Variable(index) => index,
             Object::Cell(index) => variables + index,
             Object::Mutex(index) => variables + cells + index,
             Object::Condvar(index) => locks + index,
-            Object::Thread(index) => locks + condvars + index,
-            Object::Notification(index) => locks + condvars + self.threads + index,
+            Object::Thread(index) => threads + index,
+            Object::Notification(index) => threads + self.threads + index,
+            Object::Channel(index) => threads + 2 * self.threads + index,
         })
     }
 
     fn count(&self) -> usize {
-        let ObjectCounts { variables, cells, mutexes, condvars } = self.counts;
-        variables + cells + mutexes + condvars + 2 * self.threads
+        let ObjectCounts { variables, cells, mutexes, condvars, channels } = self.counts;
+        variables + cells + mutexes + condvars + channels + 2 * self.threads
     }
 
     fn access(&self, access: Access) -> trace::Access {
@@ -209,6 +216,7 @@ impl CoreProgram for AbstractProgram<'_> {
                 enabled: &enabled,
                 early: &nobody,
                 pending: &pending,
+                others_unchanged: false,
                 awaited: &[],
                 ended: &absent,
                 place: run.place(),

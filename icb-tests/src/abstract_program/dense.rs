@@ -1,10 +1,13 @@
 //! Random programs in which nearly everything conflicts, each a function of its seed: two to five threads of bare
-//! operations on few objects, locks that may never be released, started by a main thread or all at once. Larger than
+//! operations on few objects, exchanges in loops, channels, locks that may never be released, started by a main thread or all at once. Larger than
 //! those of [`random`](super::random), with fewer words to them: what a reduction loses shows here first.
 
-use super::language::{Comparison, Lifecycle, NotifyOrder, Op, Program};
+use super::language::{Comparison, Lifecycle, NotifyOrder, Op, Program, Value};
 use super::random::Random;
-use super::shorthand::{exchange, increment, load, lock, read, store, unlock, when, when_locked};
+use super::shorthand::{
+    exchange, increment, load, lock, read, store, unlock, when, when_locked, while_equal,
+};
+use std::sync::atomic::Ordering::SeqCst;
 
 /// The register that conditions are on.
 const CONDITION: usize = 3;
@@ -17,6 +20,8 @@ struct Taste {
     /// Of 8 operations so many are on locks.
     locks: usize,
     condvars: bool,
+    channels: bool,
+    loops: bool,
     yields: bool,
     nops: bool,
 }
@@ -31,6 +36,8 @@ pub fn program(seed: u64) -> Program {
         mutexes: 1 + random.below(2),
         locks: random.pick(&[0, 2, 3, 5]),
         condvars: random.chance(1, 4),
+        channels: random.chance(1, 4),
+        loops: random.chance(1, 3),
         yields: random.chance(1, 5),
         nops: random.chance(1, 3),
     };
@@ -83,6 +90,10 @@ fn thread(random: &mut Random, taste: Taste, length: usize) -> Vec<Op> {
     for _ in 0..length {
         if random.chance(taste.locks, 8) {
             code.extend(on_locks(random, taste, &mut held));
+        } else if taste.channels && random.chance(1, 3) {
+            code.push(on_channel(random));
+        } else if taste.loops && random.chance(1, 6) {
+            code.extend(exchange_loop(random.below(taste.variables)));
         } else if taste.nops && random.chance(1, 8) {
             code.push(Op::Nop);
         } else if may_yield && random.chance(1, 6) {
@@ -114,6 +125,36 @@ fn on_variable(random: &mut Random, taste: Taste) -> Op {
         5..=6 => increment(variable),
         _ => exchange(variable, random.below(2), 1 + random.below(2)),
     }
+}
+
+fn on_channel(random: &mut Random) -> Op {
+    let channel = random.below(2);
+    let value = Value::Constant(1 + random.below(2));
+    match random.below(6) {
+        0..=1 => Op::Send { channel, value },
+        2..=3 => Op::Receive { to: CONDITION, channel },
+        4 => Op::TrySend { success: CONDITION, channel, value },
+        _ => Op::TryReceive { success: CONDITION, channel },
+    }
+}
+
+/// An increment by compare and exchange, tried until it succeeds. Each failure is somebody else's success, so that it ends.
+fn exchange_loop(variable: usize) -> Vec<Op> {
+    const SEEN: usize = 1;
+    const NEXT: usize = 2;
+    let attempt = [
+        load(SEEN, variable),
+        Op::Set { to: NEXT, value: Value::Register(SEEN) },
+        Op::Add { to: NEXT, value: Value::Constant(1) },
+        Op::CompareExchange {
+            success: CONDITION,
+            variable,
+            expected: Value::Register(SEEN),
+            new: Value::Register(NEXT),
+            ordering: SeqCst,
+        },
+    ];
+    while_equal(&attempt, CONDITION, 0, &[])
 }
 
 fn on_locks(random: &mut Random, taste: Taste, held: &mut Vec<usize>) -> Vec<Op> {

@@ -93,6 +93,38 @@ pub(super) fn release(state: &mut State, thread: usize, mutex: usize, step: &mut
     step.effects.push(MemoryEffect::Release(mutex));
 }
 
+/// An operation on a channel, which can take effect unless it is a try.
+pub(super) fn access_channel(state: &mut State, thread: usize, op: Op, step: &mut Step) {
+    let (channel, takes_effect) = match op {
+        Op::Send { channel, value } => {
+            let value = state.value(thread, value);
+            state.channels[channel].push_back(value);
+            (channel, true)
+        }
+        Op::TrySend { success, channel, value } => {
+            let room = state.has_room(channel);
+            if room {
+                let value = state.value(thread, value);
+                state.channels[channel].push_back(value);
+            }
+            state.set(thread, success, usize::from(room));
+            (channel, room)
+        }
+        Op::Receive { to, channel } => {
+            let value = state.channels[channel].pop_front();
+            state.set(thread, to, value.unwrap_or_else(|| unreachable!("{op} took effect without a value")));
+            (channel, true)
+        }
+        Op::TryReceive { success, channel } => {
+            let value = state.channels[channel].pop_front();
+            state.set(thread, success, usize::from(value.is_some()));
+            (channel, value.is_some())
+        }
+        _ => unreachable!("{op} is on no channel"),
+    };
+    step.accesses.push(Access { object: Object::Channel(channel), write: takes_effect });
+}
+
 pub(super) fn wake(state: &mut State, woken: usize, step: &mut Step) {
     step.write(Object::Notification(woken));
     state.threads[woken].phase = Phase::Notified;

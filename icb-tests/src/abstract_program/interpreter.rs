@@ -4,9 +4,10 @@
 //! reports what it touched twice: as accesses (for the [dependence order](super::dependence)) and as memory
 //! effects (for [happens-before and races](super::races)). Which step comes next is not decided here.
 
-use super::effects::{access_cell, access_variable, acquire, release, run_local, wake};
+use super::effects::{access_cell, access_channel, access_variable, acquire, release, run_local, wake};
 use super::language::{Lifecycle, NotifyOrder, Op, OpClass, Program, REGISTER_COUNT};
 use super::state::{MemoryEffect, Object, Phase, State, Step, Thread};
+use std::collections::VecDeque;
 
 /// Which accesses are scheduling points.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -40,10 +41,12 @@ impl<'p> Machine<'p> {
     /// The state before the first step.
     ///
     /// # Panics
-    /// If a thread accesses data before it has taken a step that the access could belong to.
+    /// If a thread accesses data before it has taken a step that the access could belong to, or if there are cells beside
+    /// channels: what a message orders is not part of the model.
     #[must_use]
     pub fn initial(&self) -> State {
         let counts = self.program.object_counts();
+        assert!(counts.channels == 0 || counts.cells == 0, "{}: cells and channels", self.program.name);
         let thread =
             Thread { phase: Phase::Running, counter: 0, registers: [0; REGISTER_COUNT], yielded: false };
         let mut state = State {
@@ -52,6 +55,7 @@ impl<'p> Machine<'p> {
             cells: vec![0; counts.cells],
             owners: vec![None; counts.mutexes],
             waiters: vec![Vec::new(); counts.condvars],
+            channels: vec![VecDeque::new(); counts.channels],
         };
         for thread in 0..self.thread_count() {
             if self.program.lifecycle == Lifecycle::MainLikeStd {
@@ -80,6 +84,8 @@ impl<'p> Machine<'p> {
                     state.owners[mutex].is_none()
                 }
                 Op::Join { thread } => state.threads[thread].phase == Phase::Ended,
+                Op::Send { channel, .. } => state.has_room(channel),
+                Op::Receive { channel, .. } => !state.channels[channel].is_empty(),
                 _ => true,
             },
         }
@@ -205,6 +211,9 @@ impl<'p> Machine<'p> {
                 for woken in std::mem::take(&mut state.waiters[condvar]) {
                     wake(state, woken, step);
                 }
+            }
+            Op::Send { .. } | Op::TrySend { .. } | Op::Receive { .. } | Op::TryReceive { .. } => {
+                access_channel(state, thread, op, step);
             }
             Op::Spawn { thread: child } => {
                 step.write(Object::Thread(child));

@@ -61,6 +61,14 @@ pub enum Op {
     NotifyOne { condvar: usize },
     /// Wakes all waiters.
     NotifyAll { condvar: usize },
+    /// Sends a value, blocking while the channel is full. Channel `n` has room for `n + 1` values.
+    Send { channel: usize, value: Value },
+    /// Tries to send; `success` becomes 1 or 0. A failure is a read of the channel.
+    TrySend { success: usize, channel: usize, value: Value },
+    /// Receives a value into `to`, blocking while the channel is empty. Any thread may.
+    Receive { to: usize, channel: usize },
+    /// Tries to receive, the value being of no interest; `success` becomes 1 or 0. A failure is a read of the channel.
+    TryReceive { success: usize, channel: usize },
     /// Lets a thread come to life.
     Spawn { thread: usize },
     /// Blocks until a thread has ended.
@@ -164,6 +172,8 @@ pub struct ObjectCounts {
     pub mutexes: usize,
     /// Condition variables.
     pub condvars: usize,
+    /// Channels.
+    pub channels: usize,
 }
 
 impl Program {
@@ -216,6 +226,10 @@ impl Program {
                     use_of(|c| &mut c.mutexes, mutex);
                 }
                 Op::NotifyOne { condvar } | Op::NotifyAll { condvar } => use_of(|c| &mut c.condvars, condvar),
+                Op::Send { channel, .. }
+                | Op::TrySend { channel, .. }
+                | Op::Receive { channel, .. }
+                | Op::TryReceive { channel, .. } => use_of(|c| &mut c.channels, channel),
                 _ => {}
             }
         }
@@ -252,6 +266,10 @@ impl fmt::Display for Op {
             Op::Wait { condvar, mutex } => write!(f, "wait c{condvar} m{mutex}"),
             Op::NotifyOne { condvar } => write!(f, "notify_one c{condvar}"),
             Op::NotifyAll { condvar } => write!(f, "notify_all c{condvar}"),
+            Op::Send { channel, value } => write!(f, "send q{channel} {value}"),
+            Op::TrySend { success, channel, value } => write!(f, "r{success} := try_send q{channel} {value}"),
+            Op::Receive { to, channel } => write!(f, "r{to} := receive q{channel}"),
+            Op::TryReceive { success, channel } => write!(f, "r{success} := try_receive q{channel}"),
             Op::Spawn { thread } => write!(f, "spawn T{thread}"),
             Op::Join { thread } => write!(f, "join T{thread}"),
             Op::Exit => f.write_str("exit"),

@@ -23,3 +23,4 @@ pub mod real;
 pub mod shorthand;
 pub mod state;
 pub mod state_graph;
+pub mod terminals;

@@ -122,7 +122,7 @@ mod tests {
     use Ordering::{Acquire, Relaxed, Release};
 
     fn first_race(effects: &[(usize, MemoryEffect)]) -> Option<Race> {
-        let counts = ObjectCounts { variables: 1, cells: 1, mutexes: 1, condvars: 0 };
+        let counts = ObjectCounts { variables: 1, cells: 1, mutexes: 1, condvars: 0, channels: 0 };
         let mut detector = RaceDetector::new(3, counts);
         effects.iter().find_map(|&(thread, effect)| detector.apply(thread, effect))
     }

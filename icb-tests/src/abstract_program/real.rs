@@ -324,6 +324,9 @@ impl<'s> Walker<'s> {
             Op::Nop => {
                 self.shared.nowhere[self.thread].load(Ordering::Relaxed);
             }
+            Op::Send { .. } | Op::TrySend { .. } | Op::Receive { .. } | Op::TryReceive { .. } => {
+                unreachable!("{op}: std's channels have one receiver, these may have several")
+            }
             Op::Exit | Op::SkipIf { .. } | Op::Back { .. } => {
                 unreachable!("{op} cannot be performed")
             }

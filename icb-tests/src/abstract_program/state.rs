@@ -3,6 +3,7 @@
 //! How one state follows from another is said in [`interpreter`](super::interpreter) and `effects`.
 
 use super::language::{REGISTER_COUNT, Value};
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 /// A thing that steps can conflict on.
@@ -20,6 +21,8 @@ pub enum Object {
     Thread(usize),
     /// Whether a waiting thread has been notified.
     Notification(usize),
+    /// A channel.
+    Channel(usize),
 }
 
 /// A step's access to an object.
@@ -104,6 +107,8 @@ pub struct State {
     pub(super) cells: Vec<usize>,
     pub(super) owners: Vec<Option<usize>>,
     pub(super) waiters: Vec<Vec<usize>>,
+    /// The values in each channel.
+    pub(super) channels: Vec<VecDeque<usize>>,
 }
 
 impl State {
@@ -129,6 +134,11 @@ impl State {
     pub fn unfinished(&self) -> impl Iterator<Item = usize> + '_ {
         let alive = |phase| !matches!(phase, Phase::Unborn | Phase::Ended);
         (0..self.threads.len()).filter(move |&thread| alive(self.threads[thread].phase))
+    }
+
+    /// Whether a channel has room for one more value.
+    pub(super) fn has_room(&self, channel: usize) -> bool {
+        self.channels[channel].len() <= channel
     }
 
     pub(super) fn value(&self, thread: usize, value: Value) -> usize {

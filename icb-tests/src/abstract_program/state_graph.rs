@@ -16,6 +16,15 @@ struct Node {
     context_bound: usize,
     terminal: bool,
     deadlocked: bool,
+    /// How it was reached first: from which state, by which branch of which thread.
+    way: Option<Choice>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    from: usize,
+    thread: usize,
+    branch: usize,
 }
 
 /// The happens-before states of a program.
@@ -45,12 +54,12 @@ impl StateGraph {
         let mut index: HashMap<HappensBeforeState, usize> = HashMap::new();
         let mut expanded: HashMap<(usize, usize), usize> = HashMap::new();
         let mut queue: VecDeque<Edge<'_>> = VecDeque::new();
-        let mut reached = vec![(Execution::new(program, granularity), 0)];
+        let mut reached = vec![(Execution::new(program, granularity), 0, None)];
         loop {
-            for (execution, cost) in std::mem::take(&mut reached) {
+            for (execution, cost, way) in std::mem::take(&mut reached) {
                 let id = *index.entry(execution.happens_before().clone()).or_insert(graph.nodes.len());
                 if id == graph.nodes.len() {
-                    graph.nodes.push(Node::new(&execution, cost));
+                    graph.nodes.push(Node::new(&execution, cost, way));
                 }
                 let node = &mut graph.nodes[id];
                 node.context_bound = node.context_bound.min(cost);
@@ -69,8 +78,11 @@ impl StateGraph {
                 return None;
             }
             let Some(Edge { from, thread, cost }) = queue.pop_front() else { return Some(graph) };
-            if expanded[&(index[from.happens_before()], thread)] == cost {
-                reached.extend(from.successors(thread).map(|next| (next, cost)));
+            let id = index[from.happens_before()];
+            if expanded[&(id, thread)] == cost {
+                let next = from.successors(thread).enumerate();
+                let way = |branch| Some(Choice { from: id, thread, branch });
+                reached.extend(next.map(|(branch, next)| (next, cost, way(branch))));
             }
         }
     }
@@ -85,6 +97,20 @@ impl StateGraph {
     #[must_use]
     pub fn terminal_count(&self, bound: usize) -> usize {
         self.terminals().filter(|node| node.context_bound <= bound).count()
+    }
+
+    /// Of each terminal state its context bound, and a way there: the threads that take the steps, and by which branch.
+    pub fn ways_to_terminals(&self) -> impl Iterator<Item = (usize, Vec<(usize, usize)>)> + '_ {
+        self.terminals().map(|node| {
+            let mut way = Vec::new();
+            let mut next = node.way;
+            while let Some(Choice { from, thread, branch }) = next {
+                way.push((thread, branch));
+                next = self.nodes[from].way;
+            }
+            way.reverse();
+            (node.context_bound, way)
+        })
     }
 
     /// Number of terminal states in which threads are blocked for ever.
@@ -105,9 +131,9 @@ impl StateGraph {
 }
 
 impl Node {
-    fn new(execution: &Execution<'_>, cost: usize) -> Self {
+    fn new(execution: &Execution<'_>, cost: usize, way: Option<Choice>) -> Self {
         let terminal = execution.enabled().is_empty();
         let deadlocked = terminal && matches!(execution.outcome(), Outcome::Deadlock { .. });
-        Node { context_bound: cost, terminal, deadlocked }
+        Node { context_bound: cost, terminal, deadlocked, way }
     }
 }

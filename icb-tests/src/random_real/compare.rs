@@ -132,7 +132,13 @@ fn judge(program: &Program, expected: &Level, found: &Level, tally: &mut Tally) 
     // drop is the last one then shows in the state.
     // Threads that all spin are woken in turn, so that how often they look depends on more than what they saw.
     let guesses = program.has(|i| {
-        matches!(i, Instruction::ArcTryUnwrap | Instruction::WeakUpgrade | Instruction::AwaitNonZero { .. })
+        matches!(
+            i,
+            Instruction::ArcTryUnwrap
+                | Instruction::WeakUpgrade
+                | Instruction::AwaitNonZero { .. }
+                | Instruction::GoRound { .. }
+        )
     });
     if expected.states != found.states && !guesses {
         let lost = expected.states.difference(&found.states).count();

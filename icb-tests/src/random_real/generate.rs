@@ -1,6 +1,6 @@
 //! Random real programs, each a function of its seed.
 
-use super::language::{Instruction, OBJECT_COUNT, Order, Program, Thread};
+use super::language::{Instruction, OBJECT_COUNT, Order, Program, Thread, Way};
 use Instruction::*;
 
 /// The kinds of operations; a program is made of few of them, so that its threads meet.
@@ -65,7 +65,11 @@ pub fn program(seed: u64) -> Program {
         .map(|_| (random.pick(&[None, Some(0), Some(1), Some(2)]), random.below(thread_count)));
     let channels = channels.collect();
     let barriers = (0..OBJECT_COUNT).map(|_| 1 + random.below(thread_count)).collect();
-    Program { seed, threads, channels, barriers, counted_drop: random.chance(1, 3) }
+    let counted_drop = random.chance(1, 3);
+    if seed % 8 == 5 {
+        random.goes_round(&mut threads);
+    }
+    Program { seed, threads, channels, barriers, counted_drop }
 }
 
 /// A small generator (SplitMix64).
@@ -132,6 +136,26 @@ impl Random {
                 code.insert(position, Detach(child));
             }
             _ => {}
+        }
+    }
+
+    /// One thread goes round until another, if it does, changes a variable.
+    fn goes_round(&mut self, threads: &mut [Thread]) {
+        let variable = self.object();
+        for _ in 0..1 + self.below(2) {
+            let way = self.pick(&[Way::Counts, Way::PutsBack, Way::HoldsLock]);
+            let code = &mut threads[self.below(threads.len())].code;
+            let position = spawns(code) + self.below(code.len() + 1 - spawns(code));
+            code.insert(position, GoRound { variable, way });
+        }
+        let code = &mut threads[self.below(threads.len())].code;
+        let position = spawns(code) + self.below(code.len() + 1 - spawns(code));
+        code.insert(position, Store(variable, 1, Order::Synchronizing));
+        if self.chance(1, 2) {
+            code.splice(
+                position..=position,
+                [Lock(variable), Store(variable, 1, Order::Relaxed), Unlock(variable)],
+            );
         }
     }
 

@@ -72,6 +72,11 @@ pub enum Instruction {
         variable: usize,
         yields: bool,
     },
+    /// The same, and changes something each time round.
+    GoRound {
+        variable: usize,
+        way: Way,
+    },
     IsFinished(usize),
     Join(usize),
     Detach(usize),
@@ -94,6 +99,17 @@ pub enum Instruction {
     Panic,
     /// Whether time has passed since the thread began.
     Clock,
+}
+
+/// What a loop that waits changes each time round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// It counts, in the other variable.
+    Counts,
+    /// It changes the other variable and puts it back.
+    PutsBack,
+    /// It holds a lock while it pauses, and takes it again at once.
+    HoldsLock,
 }
 
 /// Memory orders, as far as all operations have them.

@@ -4,7 +4,7 @@
 //! touched right after an operation, before the thread's next scheduling point, and what a walker does never depends
 //! on what others noted.
 
-use super::language::{Instruction, OBJECT_COUNT, Order, Program};
+use super::language::{Instruction, OBJECT_COUNT, Order, Program, Way};
 use icb_std::cell::UnsafeCell;
 use icb_std::hint;
 use icb_std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -337,7 +337,9 @@ impl<'s> Walker<'s> {
             Park | ParkTimeout | Unpark(_) | IsFinished(_) | Join(_) | Detach(_) | Spawn(_) => {
                 self.use_thread(instruction);
             }
-            Yield | Sleep | SpinWhileZero { .. } | AwaitNonZero { .. } => self.pause(instruction),
+            Yield | Sleep | SpinWhileZero { .. } | AwaitNonZero { .. } | GoRound { .. } => {
+                self.pause(instruction)
+            }
             Arrive(barrier) => self.see(u64::from(self.shared.barriers[barrier].wait().is_leader())),
             Choose(n) => self.see(icb_std::model::choose(n) as u64),
             // SAFETY: the pointer is valid during the call, and nobody else runs meanwhile; see `Cell`.
@@ -629,7 +631,27 @@ impl<'s> Walker<'s> {
                     relax(yields);
                 }
             }
+            GoRound { variable, way } => self.go_round(variable, way),
             _ => unreachable!("{instruction:?} is not a pause"),
+        }
+    }
+
+    fn go_round(&self, variable: usize, way: Way) {
+        let [awaited, other] = [variable, 1 - variable].map(|v| &self.shared.variables[v]);
+        loop {
+            let takes = way == Way::HoldsLock && self.guards[variable].is_none();
+            let guard = takes.then(|| self.shared.mutexes[variable].lock());
+            if way != Way::HoldsLock {
+                other.fetch_add(1, Ordering::AcqRel);
+            }
+            if way == Way::PutsBack {
+                other.fetch_sub(1, Ordering::AcqRel);
+            }
+            if awaited.load(Ordering::Acquire) != 0 {
+                return;
+            }
+            thread::yield_now();
+            drop(guard);
         }
     }
 

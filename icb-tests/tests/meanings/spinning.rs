@@ -395,3 +395,116 @@ fn a_passing_value_is_seen_or_missed() {
     assert_eq!(report.bounds[0].failures, 0);
     assert!(report.bounds[1].failures > 0 && report.bounds[1].failures < report.bounds[1].executions);
 }
+
+/// Waits for a flag; what it changes each time round is seen by nobody.
+fn count_attempts(pause: fn(), raises: bool) {
+    let (flag, attempts) = (Arc::new(AtomicBool::new(false)), AtomicUsize::new(0));
+    let theirs = flag.clone();
+    let waiter = thread::spawn(move || {
+        while !theirs.load(SeqCst) {
+            attempts.fetch_add(1, SeqCst);
+            pause();
+        }
+    });
+    if raises {
+        flag.store(true, SeqCst);
+    }
+    waiter.join().unwrap();
+}
+
+/// Takes a reference that is not there any more, and gives it back, with a lock held while it pauses: who is to come
+/// needs the lock. (So does internment.)
+fn pause_with_a_lock_held(pause: fn(), _: bool) {
+    let (count, table) = (Arc::new(AtomicUsize::new(1)), Arc::new(Mutex::new(true)));
+    let (theirs, their_table) = (count.clone(), table.clone());
+    let leaver = thread::spawn(move || {
+        if theirs.fetch_sub(1, SeqCst) == 1 {
+            *their_table.lock().unwrap() = false;
+        }
+    });
+    loop {
+        let is_there = table.lock().unwrap();
+        if !*is_there || count.fetch_add(1, SeqCst) != 0 {
+            break;
+        }
+        count.fetch_sub(1, SeqCst);
+        pause();
+    }
+    leaver.join().unwrap();
+}
+
+/// Looks with a lock held while it pauses.
+fn look_with_a_lock_held(pause: fn(), _: bool) {
+    let lock = Arc::new(Mutex::new(false));
+    let theirs = lock.clone();
+    let other = thread::spawn(move || *theirs.lock().unwrap() = true);
+    loop {
+        let done = lock.lock().unwrap();
+        if *done {
+            break;
+        }
+        pause();
+    }
+    other.join().unwrap();
+}
+
+/// Two readers that count themselves in and out while a writer is there.
+fn readers_of_a_spinning_lock(pause: fn(), _: bool) {
+    const WRITER: usize = 1 << 16;
+    let word = Arc::new(AtomicUsize::new(WRITER));
+    let readers: Vec<_> = (0..2)
+        .map(|_| {
+            let word = word.clone();
+            thread::spawn(move || {
+                while word.fetch_add(1, SeqCst) >= WRITER {
+                    word.fetch_sub(1, SeqCst);
+                    pause();
+                }
+            })
+        })
+        .collect();
+    word.fetch_sub(WRITER, SeqCst);
+    readers.into_iter().for_each(|reader| reader.join().unwrap());
+}
+
+/// Loops that change something each time that they go round come to their end as well.
+#[test]
+fn loops_that_change_something_give_way() {
+    let loops: [(&str, Wait); 4] = [
+        ("count attempts", count_attempts),
+        ("pause with a lock held", pause_with_a_lock_held),
+        ("look with a lock held", look_with_a_lock_held),
+        ("readers", readers_of_a_spinning_lock),
+    ];
+    for (name, wait) in loops {
+        for (hint, pause) in &HINTS[..2] {
+            let pause = *pause;
+            let report = plain().max_bound(1).max_steps(2_000).explore(move || wait(pause, true));
+            let failure = report.failure.as_ref().map(ToString::to_string);
+            assert!(report.complete, "{name}, {hint}: {failure:?}");
+        }
+    }
+}
+
+/// What only a thread that goes round without giving way can show is found as well: from the fourth pause on at a cost.
+#[test]
+fn a_loop_may_go_round_more_often_at_a_cost() {
+    let seen = |turns: usize, bound: u32| {
+        let report = plain().max_bound(bound).explore(move || {
+            let number = Arc::new(AtomicUsize::new(0));
+            let theirs = number.clone();
+            let counter = thread::spawn(move || {
+                for _ in 0..turns {
+                    theirs.fetch_add(1, SeqCst);
+                    thread::yield_now();
+                }
+            });
+            assert!(number.load(SeqCst) < turns, "all turns before the first look");
+            counter.join().unwrap();
+        });
+        report.failure.map(|failure| failure.bound)
+    };
+    for (turns, bound) in [(3, 1), (4, 1), (5, 2), (10, 2)] {
+        assert_eq!(seen(turns, 2), Some(bound), "{turns} turns");
+    }
+}

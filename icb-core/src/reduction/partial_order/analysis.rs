@@ -11,16 +11,28 @@ impl PartialOrder {
     /// Analyses the pending operations in the state after `depth` events: those that are new, and those that conflict
     /// with the newest event. `without` has no pending operation.
     pub(super) fn analyse(&mut self, depth: usize, point: &SchedulingPoint<'_>, without: Option<usize>) {
-        let newest = depth.checked_sub(1).map(|index| (index, self.events.get(index).thread));
-        for thread in 0..point.pending.len() {
-            if point.ended.contains(thread) || Some(thread) == without {
-                continue;
+        let pending = &self.pending[..point.pending.len()];
+        self.concerned.clear();
+        match depth.checked_sub(1).map(|index| self.events.get(index)) {
+            Some(event) => {
+                for (thread, footprint) in pending.iter().enumerate() {
+                    if footprint.conflicts(&event.footprint) {
+                        self.concerned.insert(thread);
+                    }
+                }
+                if self.events.may_race(event.thread, &pending[event.thread]) {
+                    self.concerned.insert(event.thread);
+                } else {
+                    self.concerned.remove(event.thread);
+                }
             }
-            let concerned = newest.is_none_or(|(index, by)| {
-                by == thread || self.pending[thread].conflicts(&self.events.get(index).footprint)
-            });
+            None => (0..pending.len()).for_each(|thread| self.concerned.insert(thread)),
+        }
+        let mut next = self.concerned.first();
+        while let Some(thread) = next {
+            next = self.concerned.next_after(thread);
             let ignored = self.flaw == Flaw::BlockedIgnored && !point.enabled.contains(thread);
-            if concerned && !ignored {
+            if !ignored && !point.ended.contains(thread) && Some(thread) != without {
                 self.analyse_thread(depth, thread, point.pending[thread]);
             }
         }
@@ -38,22 +50,23 @@ impl PartialOrder {
     /// The operation touches one object: the events on it that the thread does not know, newest first.
     fn analyse_object(&mut self, depth: usize, thread: usize, operation: Operation, access: Access) {
         self.settled.clear();
-        for position in (0..self.events.on(access.object).len()).rev() {
-            let (index, mode) = self.events.on(access.object)[position];
-            let event = self.events.get(index as usize);
-            let by = event.thread;
-            if by == thread || event.number <= self.events.known(thread).get(by) {
-                if mode == Mode::Write {
+        let mut next = self.events.newest_on(access.object);
+        while let Some(&touch) = next {
+            let by = touch.thread as usize;
+            if by == thread || touch.number <= self.events.known(thread).get(by) {
+                if touch.mode == Mode::Write {
                     // Whatever comes before it is known too.
                     break;
                 }
+                next = self.events.before(&touch);
                 continue;
             }
-            let commutes = mode == access.mode && mode != Mode::Write;
-            if !commutes && !self.settled.contains(by) && self.judge(depth, index as usize, thread, operation)
-            {
+            let commutes = touch.mode == access.mode && touch.mode != Mode::Write;
+            let index = touch.event as usize;
+            if !commutes && !self.settled.contains(by) && self.judge(depth, index, thread, operation) {
                 self.settled.insert(by);
             }
+            next = self.events.before(&touch);
         }
     }
 
@@ -110,13 +123,13 @@ impl PartialOrder {
         if self.flaw == Flaw::PartsIgnored {
             return;
         }
+        if self.events.depends_already(access) {
+            return;
+        }
         let event = self.events.get(newest);
         let thread = event.thread;
         self.clock.clone_from(&event.clock);
         self.events.join_access(access, &mut self.clock);
-        if self.clock == event.clock {
-            return;
-        }
         let mut known = std::mem::take(&mut self.known);
         known.clone_from(self.events.known_before(newest));
         for other in (0..self.events.thread_count()).filter(|&other| other != thread) {

@@ -1,30 +1,23 @@
 //! The search as the one who chooses: it makes a node for each new state, and notes what the steps touch.
 
-use super::PartialOrder;
+use super::footprint::Footprint;
 use super::node::Branch;
-use crate::program::{BranchPoint, Chooser, SchedulingPoint, Taken};
+use super::{PartialOrder, script};
+use crate::program::{BranchPoint, Chooser, Foreseen, SchedulingPoint, Taken};
 use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
 
 impl Chooser for PartialOrder {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
-        let index = self.cursor;
-        let place = point.place ^ point.enabled.digest().wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        if index < self.depth {
-            if index >= self.kept {
-                self.events.introduce(point.pending.len());
-            }
-            self.cursor += 1;
-            self.branch_cursor = 0;
-            let node = &self.nodes[index];
-            if node.place != place {
-                self.diverge(point.step);
-                return None;
-            }
-            return Some(ThreadId::new(node.chosen));
+        let place = Foreseen::place(point.place, point.enabled, point.early);
+        if self.cursor < self.depth {
+            return self.repeat(point, place);
         }
+        let index = self.cursor;
         self.events.introduce(point.pending.len());
         self.note_stop(index, point);
-        self.note_receiver(point);
+        if self.tries_to_send {
+            self.note_receiver(point);
+        }
         self.read_pending(point);
         self.push_node(point, place);
         self.analyse(index, point, None);
@@ -38,14 +31,149 @@ impl Chooser for PartialOrder {
             self.depth = index;
             return None;
         };
-        self.nodes[index].choose(thread);
-        self.cursor += 1;
+        let node = &mut self.nodes[index];
+        node.chosen = thread;
+        node.todo.insert(thread);
+        node.script = self.script.len();
+        if script::is_asked(point) {
+            self.script.push(Foreseen { place, chosen: thread as u32 });
+        }
+        self.cursor = index + 1;
         self.branch_cursor = 0;
         Some(ThreadId::new(thread))
     }
 
     fn choose_branch(&mut self, point: &BranchPoint) -> u32 {
-        let place = (u64::from(point.count) << 32) ^ point.thread.index() as u64;
+        let place = script::branch_place(point);
+        if let Some(decision) = self.script.recall() {
+            if decision.place != place {
+                self.diverge(0);
+                return 0;
+            }
+            return decision.chosen;
+        }
+        let chosen = self.choose_outcome(point, place);
+        self.script.push(Foreseen { place, chosen });
+        chosen
+    }
+
+    fn foreseen(&self) -> &[Foreseen] {
+        if self.divergence.is_none() { self.script.decisions() } else { &[] }
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.script.skip(count);
+    }
+
+    fn wants_every_point(&self) -> bool {
+        true
+    }
+
+    fn known_steps(&self) -> u64 {
+        if self.kept == 0 { 0 } else { self.nodes[self.kept].number }
+    }
+
+    fn divergence(&self) -> Option<String> {
+        self.divergence.clone()
+    }
+
+    fn stepped(&mut self, step: &Taken<'_>) {
+        if self.cursor <= self.kept {
+            return;
+        }
+        if self.events.len() + 1 == self.cursor {
+            let node = &self.nodes[self.cursor - 1];
+            let early = !node.early.is_empty() && node.is_early(step.thread.index());
+            let fuses = self.is_bounded();
+            self.events.push(step, early, fuses);
+        } else {
+            // A step without a decision of its own: part of the one before.
+            for &access in step.accesses {
+                self.analyse_part(access);
+            }
+            step.accesses.iter().for_each(|&access| self.events.touch(access));
+            if matches!(step.operation.action, Action::CountDown) {
+                self.events.note_count_down();
+            }
+        }
+    }
+
+    fn ended(&mut self, _: ThreadId, object: ObjectId) {
+        if self.cursor <= self.kept {
+            return;
+        }
+        let access = Access { object, mode: Mode::Write };
+        self.analyse_part(access);
+        self.events.touch(access);
+        if let Some(node) = self.current() {
+            node.stops = true;
+        }
+        if let Some(event) = self.events.last() {
+            self.nodes[event.first].stops = true;
+        }
+    }
+
+    fn freed(&mut self, object: ObjectId) {
+        if self.cursor <= self.kept {
+            return;
+        }
+        let access = Access { object, mode: Mode::Write };
+        self.analyse_part(access);
+        self.events.touch(access);
+    }
+
+    fn over(&mut self, point: &SchedulingPoint<'_>, without: Option<ThreadId>) {
+        self.events.introduce(point.pending.len());
+        self.note_stop(self.cursor, point);
+        if self.cursor == self.depth {
+            if self.tries_to_send {
+                self.note_receiver(point);
+            }
+            self.read_pending(point);
+            self.analyse(self.depth, point, without.map(ThreadId::index));
+        }
+    }
+}
+
+impl PartialOrder {
+    /// The choice at a node that exists. Those that all executions since have passed may not have been asked for.
+    fn repeat(&mut self, point: &SchedulingPoint<'_>, place: u64) -> Option<ThreadId> {
+        let mut index = self.cursor;
+        while index < self.kept && self.nodes[index].number < point.step {
+            index += 1;
+        }
+        self.cursor = index;
+        if index >= self.kept {
+            self.events.introduce(point.pending.len());
+        }
+        if self.nodes[index].place != place {
+            self.cursor += 1;
+            self.diverge(point.step);
+            return None;
+        }
+        self.pass(index, point);
+        Some(ThreadId::new(self.nodes[index].chosen))
+    }
+
+    /// The execution passes the node: what has been chosen there is part of the script.
+    #[inline]
+    fn pass(&mut self, index: usize, point: &SchedulingPoint<'_>) {
+        self.cursor = index + 1;
+        self.branch_cursor = 0;
+        let asked = script::is_asked(point);
+        let node = &mut self.nodes[index];
+        if index < self.kept {
+            self.script.seek(node.script + usize::from(asked));
+            return;
+        }
+        node.script = self.script.len();
+        if asked {
+            self.script.push(Foreseen { place: node.place, chosen: node.chosen as u32 });
+        }
+    }
+
+    /// The outcome of a step that this execution is the first to take, or takes with another outcome.
+    fn choose_outcome(&mut self, point: &BranchPoint, place: u64) -> u32 {
         let position = self.branch_cursor;
         self.branch_cursor += 1;
         let prescribed = self.prescribed_outcome(self.cursor.saturating_sub(1), position);
@@ -64,77 +192,8 @@ impl Chooser for PartialOrder {
         }
     }
 
-    fn wants_every_point(&self) -> bool {
-        true
-    }
-
-    fn divergence(&self) -> Option<String> {
-        self.divergence.clone()
-    }
-
-    fn stepped(&mut self, step: &Taken<'_>) {
-        if self.cursor <= self.kept {
-            return;
-        }
-        if self.events.len() + 1 == self.cursor {
-            let early = self.nodes[self.cursor - 1].is_early(step.thread.index());
-            let fuses = self.is_bounded();
-            self.events.push(step, early, fuses);
-        } else {
-            // A step without a decision of its own: part of the one before.
-            for &access in step.accesses {
-                self.analyse_part(access);
-            }
-            self.events.touch(step.accesses);
-        }
-        if matches!(step.operation.action, Action::CountDown) {
-            self.events.note_count_down();
-        }
-        // Nobody else can touch a thread before its spawn.
-        if !matches!(step.operation.action, Action::Spawn) {
-            self.touch_nodes(step.accesses);
-        }
-    }
-
-    fn ended(&mut self, _: ThreadId, object: ObjectId) {
-        if self.cursor <= self.kept {
-            return;
-        }
-        let accesses = [Access { object, mode: Mode::Write }];
-        self.analyse_part(accesses[0]);
-        self.events.touch(&accesses);
-        self.touch_nodes(&accesses);
-        if let Some(node) = self.current() {
-            node.stops = true;
-        }
-        if let Some(event) = self.events.last() {
-            self.nodes[event.first].stops = true;
-        }
-    }
-
-    fn freed(&mut self, object: ObjectId) {
-        if self.cursor <= self.kept {
-            return;
-        }
-        let accesses = [Access { object, mode: Mode::Write }];
-        self.analyse_part(accesses[0]);
-        self.events.touch(&accesses);
-        self.touch_nodes(&accesses);
-    }
-
-    fn over(&mut self, point: &SchedulingPoint<'_>, without: Option<ThreadId>) {
-        self.events.introduce(point.pending.len());
-        self.note_stop(self.cursor, point);
-        if self.cursor == self.depth {
-            self.note_receiver(point);
-            self.read_pending(point);
-            self.analyse(self.depth, point, without.map(ThreadId::index));
-        }
-    }
-}
-
-impl PartialOrder {
     /// Whether the thread of the step before could go on right after it.
+    #[inline]
     fn note_stop(&mut self, index: usize, point: &SchedulingPoint<'_>) {
         if let Some(before) = index.checked_sub(1) {
             let node = &mut self.nodes[before];
@@ -149,14 +208,8 @@ impl PartialOrder {
 
     /// A receiver that begins to wait lets a `try_send` without a buffer succeed. So where there is a `try_send`, this is
     /// a write of the channel that belongs to the receiver's step before.
+    #[cold]
     fn note_receiver(&mut self, point: &SchedulingPoint<'_>) {
-        if !self.tries_to_send {
-            if !point.pending.iter().any(|operation| matches!(operation.action, Action::TrySend)) {
-                return;
-            }
-            self.tries_to_send = true;
-            self.anew = true;
-        }
         let Some(previous) = point.previous.map(ThreadId::index) else { return };
         let waits = !point.enabled.contains(previous) && !point.ended.contains(previous);
         if let Operation { action: Action::Receive { .. }, object, .. } = point.pending[previous]
@@ -164,27 +217,39 @@ impl PartialOrder {
         {
             let access = Access { object, mode: Mode::Write };
             self.analyse_part(access);
-            self.events.touch(&[access]);
-            self.touch_nodes(&[access]);
+            self.events.touch(access);
         }
     }
 
-    /// The current step, and the block it belongs to, touch these objects.
-    fn touch_nodes(&mut self, accesses: &[Access]) {
-        let (Some(index), Some(event)) = (self.cursor.checked_sub(1), self.events.last()) else { return };
-        let (block, first) = (event.block, event.first);
-        if index < self.depth {
-            let step = &mut self.nodes[index].step;
-            accesses.iter().for_each(|&access| step.add(access));
-        }
-        if first != index {
-            // A free step and the one it leads to go to sleep together.
-            let step = &mut self.nodes[first].step;
-            accesses.iter().for_each(|&access| step.add(access));
-        }
-        if block >= self.fresh && block < self.depth {
-            let footprint = &mut self.nodes[block].block;
-            accesses.iter().for_each(|&access| footprint.add(access));
+    /// The execution is over: its nodes learn what their steps and blocks have touched.
+    pub(super) fn note_footprints(&mut self) {
+        let end = self.events.len().min(self.depth);
+        for index in self.kept..end {
+            let event = self.events.get(index);
+            let mut spawn = Footprint::default();
+            let footprint = match event.action {
+                // Nobody else can touch a thread before its spawn.
+                Action::Spawn => {
+                    spawn.copy_without(&event.footprint, event.object);
+                    &spawn
+                }
+                _ => &event.footprint,
+            };
+            let node = &mut self.nodes[index];
+            node.step.add_all(footprint);
+            if event.block == index {
+                if index >= self.fresh {
+                    node.block.add_all(footprint);
+                }
+                continue;
+            }
+            if event.first != index {
+                // A free step and the one it leads to go to sleep together.
+                self.nodes[event.first].step.add_all(footprint);
+            }
+            if event.block >= self.fresh {
+                self.nodes[event.block].block.add_all(footprint);
+            }
         }
     }
 }

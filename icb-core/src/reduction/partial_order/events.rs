@@ -10,6 +10,8 @@ use crate::trace::{Access, Action, Mode, ObjectId};
 pub(super) struct Event {
     pub(super) thread: usize,
     pub(super) action: Action,
+    /// What the action is on.
+    pub(super) object: ObjectId,
     pub(super) footprint: Footprint,
     /// Its causal past, itself included.
     pub(super) clock: VectorClock,
@@ -31,6 +33,7 @@ impl Default for Event {
         Event {
             thread: 0,
             action: Action::Nop,
+            object: ObjectId::NONE,
             footprint: Footprint::default(),
             clock: VectorClock::new(),
             number: 0,
@@ -67,6 +70,80 @@ struct ThreadEvents {
     object: Option<ObjectId>,
 }
 
+/// What the events touch.
+#[derive(Debug, Default)]
+struct Touches {
+    /// In the order in which they did.
+    all: Vec<Touch>,
+    /// By object the newest of its touches, plus 1; 0 if there is none.
+    newest: Vec<u32>,
+}
+
+impl Touches {
+    #[inline]
+    fn newest_on(&self, object: ObjectId) -> Option<&Touch> {
+        let newest = *self.newest.get(object.index())?;
+        self.at(newest)
+    }
+
+    #[inline]
+    fn at(&self, position: u32) -> Option<&Touch> {
+        self.all.get((position as usize).wrapping_sub(1))
+    }
+
+    /// Calls `see` with each touch that an access made now would depend on and that the clock has not seen, the newest first.
+    /// What comes before a write need not be looked at.
+    #[inline]
+    fn unseen(&self, access: Access, clock: &mut VectorClock, mut see: impl FnMut(&Touch, &mut VectorClock)) {
+        let mut next = self.newest_on(access.object);
+        while let Some(touch) = next {
+            let commutes = touch.mode == access.mode && touch.mode != Mode::Write;
+            if !commutes && touch.number > clock.get(touch.thread as usize) {
+                see(touch, clock);
+            }
+            if touch.mode == Mode::Write {
+                return;
+            }
+            next = self.at(touch.before);
+        }
+    }
+
+    /// What one event touches in several ways is written.
+    #[inline]
+    fn push(&mut self, index: u32, thread: u32, number: u32, access: Access) {
+        let object = access.object.index();
+        if self.newest.len() <= object {
+            self.newest.resize(object + 1, 0);
+        }
+        let newest = &mut self.newest[object];
+        let before = *newest;
+        if let Some(touch) = self.all.get_mut((before as usize).wrapping_sub(1))
+            && touch.event == index
+        {
+            if touch.mode != access.mode {
+                touch.mode = Mode::Write;
+            }
+            return;
+        }
+        self.all.push(Touch {
+            event: index,
+            thread,
+            number,
+            mode: access.mode,
+            object: object as u32,
+            before,
+        });
+        *newest = self.all.len() as u32;
+    }
+
+    /// Forgets those of the events from `count` on.
+    fn truncate(&mut self, count: usize) {
+        while let Some(touch) = self.all.pop_if(|touch| touch.event as usize >= count) {
+            self.newest[touch.object as usize] = touch.before;
+        }
+    }
+}
+
 /// The events of the current execution. Memory is kept from one execution to the next.
 #[derive(Debug, Default)]
 pub(super) struct Events {
@@ -74,8 +151,21 @@ pub(super) struct Events {
     count: usize,
     threads: Vec<ThreadEvents>,
     thread_count: usize,
-    /// By object the events that touch it, oldest first, and how.
-    objects: Vec<Vec<(u32, Mode)>>,
+    touches: Touches,
+}
+
+/// An event touches an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touch {
+    pub(super) event: u32,
+    /// Its thread.
+    pub(super) thread: u32,
+    /// Its number within its thread.
+    pub(super) number: u32,
+    pub(super) mode: Mode,
+    object: u32,
+    /// The object's touch before this one, plus 1.
+    before: u32,
 }
 
 impl Events {
@@ -90,10 +180,8 @@ impl Events {
             if thread.events.is_empty() {
                 thread.object = None;
             }
-            for access in event.footprint.iter() {
-                self.objects[access.object.index()].pop();
-            }
         }
+        self.touches.truncate(count);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -120,10 +208,16 @@ impl Events {
         if thread < self.thread_count { &self.threads[thread].events } else { &[] }
     }
 
-    /// Events that touch an object, oldest first, and how.
+    /// The newest touch of an object.
     #[inline]
-    pub(super) fn on(&self, object: ObjectId) -> &[(u32, Mode)] {
-        self.objects.get(object.index()).map_or(&[], Vec::as_slice)
+    pub(super) fn newest_on(&self, object: ObjectId) -> Option<&Touch> {
+        self.touches.newest_on(object)
+    }
+
+    /// The touch of the same object before this one.
+    #[inline]
+    pub(super) fn before(&self, touch: &Touch) -> Option<&Touch> {
+        self.touches.at(touch.before)
     }
 
     /// Whether the thread has taken a step after the event that is more than free.
@@ -184,15 +278,25 @@ impl Events {
     /// Joins what an access made now would depend on.
     #[inline]
     pub(super) fn join_access(&self, access: Access, clock: &mut VectorClock) {
-        for &(index, mode) in self.on(access.object).iter().rev() {
-            if mode == Mode::Write || mode != access.mode {
-                clock.join(&self.all[index as usize].clock);
-            }
-            if mode == Mode::Write {
-                // It has seen everything before.
-                return;
-            }
-        }
+        let all = &self.all;
+        self.touches.unseen(access, clock, |touch, clock| clock.join(&all[touch.event as usize].clock));
+    }
+
+    /// Whether some event could race with an operation of this footprint, by the thread of the newest event. In doubt, yes.
+    #[inline]
+    pub(super) fn may_race(&self, thread: usize, footprint: &Footprint) -> bool {
+        let Some(access) = footprint.only() else { return !footprint.is_empty() };
+        // The newest touch tells it most of the time: its own write has seen everything before.
+        self.newest_on(access.object)
+            .is_some_and(|touch| touch.mode != Mode::Write || touch.thread as usize != thread)
+    }
+
+    /// Whether an access that became part of the newest event would add nothing to what it depends on.
+    pub(super) fn depends_already(&mut self, access: Access) -> bool {
+        let Some(index) = self.count.checked_sub(1) else { return true };
+        let mut seen = true;
+        self.touches.unseen(access, &mut self.all[index].clock, |_, _| seen = false);
+        seen
     }
 
     /// The causal past that an operation with these accesses would have if the thread took it now.
@@ -206,41 +310,54 @@ impl Events {
 
     /// A step has been taken; `early`: at a cost, by a thread that could not go on, so that leaving it was free; `fuses`:
     /// free steps belong to what they lead to.
+    #[inline]
     pub(super) fn push(&mut self, step: &Taken<'_>, early: bool, fuses: bool) {
-        let Taken { operation, accesses, yielded, .. } = *step;
         let thread = step.thread.index();
         let index = self.count;
-        let (block, first) = match self.last() {
+        if self.all.len() == index {
+            self.all.push(Event::default());
+        }
+        let (before, rest) = self.all.split_at_mut(index);
+        let event = &mut rest[0];
+        (event.block, event.first) = match before.last() {
             Some(last) if last.thread == thread && !last.yielded && !early => {
                 (last.block, if fuses && last.is_free() { last.first } else { index })
             }
             _ => (index, index),
         };
-        if self.all.len() == index {
-            self.all.push(Event::default());
+        let known = &mut self.threads[thread];
+        match known.events.last() {
+            Some(&last) => event.clock.clone_from(&before[last as usize].clock),
+            None => event.clock.clone_from(&known.birth),
         }
-        let mut clock = std::mem::take(&mut self.all[index].clock);
-        clock.clone_from(self.known(thread));
-        let events = &mut self.threads[thread].events;
-        events.push(index as u32);
-        let number = events.len() as u32;
-        clock.set(thread, number);
-        if matches!(operation.action, Action::Begin) {
-            self.threads[thread].object = Some(operation.object);
+        known.events.push(index as u32);
+        let number = known.events.len() as u32;
+        let action = step.operation.action;
+        if matches!(action, Action::Begin) {
+            known.object = Some(step.operation.object);
         }
-        self.count += 1;
-        let event = &mut self.all[index];
+        event.clock.set(thread, number);
         event.thread = thread;
-        event.action = operation.action;
-        event.footprint.clear();
-        event.clock = clock;
+        event.action = action;
+        event.object = step.operation.object;
         event.number = number;
-        event.block = block;
-        event.first = first;
-        event.yielded = yielded;
-        event.counts_down = false;
+        event.yielded = step.yielded;
+        event.counts_down = matches!(action, Action::CountDown);
         event.thread_count = self.thread_count;
-        self.touch(accesses);
+        self.count += 1;
+        match step.accesses {
+            [only] => event.footprint.set(*only),
+            all => {
+                event.footprint.clear();
+                all.iter().for_each(|&access| event.footprint.add(access));
+            }
+        }
+        for &access in step.accesses {
+            self.touches.unseen(access, &mut event.clock, |touch, clock| {
+                clock.join(&before[touch.event as usize].clock);
+            });
+            self.touches.push(index as u32, thread as u32, number, access);
+        }
     }
 
     /// A count goes down in the newest event.
@@ -250,29 +367,15 @@ impl Events {
         }
     }
 
-    /// The newest event touches these objects too.
-    pub(super) fn touch(&mut self, accesses: &[Access]) {
+    /// The newest event touches this object too.
+    pub(super) fn touch(&mut self, access: Access) {
         let Some(index) = self.count.checked_sub(1) else { return };
-        let mut clock = std::mem::take(&mut self.all[index].clock);
-        for &access in accesses {
-            self.join_access(access, &mut clock);
-        }
-        let event = &mut self.all[index];
-        event.clock = clock;
-        for &access in accesses {
-            event.footprint.add(access);
-            let object = access.object.index();
-            if self.objects.len() <= object {
-                self.objects.resize_with(object + 1, Vec::new);
-            }
-            match self.objects[object].last_mut() {
-                Some((last, mode)) if *last as usize == index => {
-                    if *mode != access.mode {
-                        *mode = Mode::Write;
-                    }
-                }
-                _ => self.objects[object].push((index as u32, access.mode)),
-            }
-        }
+        let (before, rest) = self.all.split_at_mut(index);
+        let event = &mut rest[0];
+        event.footprint.add(access);
+        self.touches.unseen(access, &mut event.clock, |touch, clock| {
+            clock.join(&before[touch.event as usize].clock);
+        });
+        self.touches.push(index as u32, event.thread as u32, event.number, access);
     }
 }

@@ -38,6 +38,7 @@ impl Footprint {
         self.normalise();
     }
 
+    /// What is touched in several ways is written.
     #[inline]
     fn normalise(&mut self) {
         self.writes |= self.reads & self.updates;
@@ -54,6 +55,21 @@ impl Footprint {
         }
     }
 
+    /// Touches just this.
+    #[inline]
+    pub(super) fn set(&mut self, access: Access) {
+        self.high.clear();
+        let index = access.object.index();
+        if index >= BITS {
+            (self.reads, self.updates, self.writes) = (0, 0, 0);
+            return self.add_high(access);
+        }
+        let bit = 1 << index;
+        self.reads = if access.mode == Mode::Read { bit } else { 0 };
+        self.updates = if access.mode == Mode::Update { bit } else { 0 };
+        self.writes = if access.mode == Mode::Write { bit } else { 0 };
+    }
+
     #[inline]
     pub(super) fn copy_from(&mut self, other: &Footprint) {
         self.reads = other.reads;
@@ -61,6 +77,32 @@ impl Footprint {
         self.writes = other.writes;
         if !(self.high.is_empty() && other.high.is_empty()) {
             self.high.clone_from(&other.high);
+        }
+    }
+
+    /// Touches what the other does too.
+    #[inline]
+    pub(super) fn add_all(&mut self, other: &Footprint) {
+        let (reads, updates) = (self.reads | other.reads, self.updates | other.updates);
+        self.writes |= other.writes | (reads & updates);
+        self.reads = reads & !self.writes;
+        self.updates = updates & !self.writes;
+        if !other.high.is_empty() {
+            other.high.iter().for_each(|&access| self.add_high(access));
+        }
+    }
+
+    /// Becomes the other without one object.
+    #[cold]
+    pub(super) fn copy_without(&mut self, other: &Footprint, object: ObjectId) {
+        self.copy_from(other);
+        if object.index() < BITS {
+            let mask = !(1 << object.index());
+            self.reads &= mask;
+            self.updates &= mask;
+            self.writes &= mask;
+        } else {
+            self.high.retain(|access| access.object != object);
         }
     }
 

@@ -29,18 +29,19 @@ mod events;
 mod footprint;
 mod item;
 mod node;
+mod script;
 mod split;
 
 use crate::clock::VectorClock;
 use crate::dependence;
 use crate::program::{Chooser, Outcome, SchedulingPoint, Strategy, ThreadSet, divergence_message};
-use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
+use crate::trace::{Access, Action, Mode, Operation, ThreadId};
 use analysis::Deferred;
 use events::Events;
 use footprint::Footprint;
 pub use item::{Item, Remains};
 use node::{Node, Sleeper};
-use std::mem::{Discriminant, discriminant};
+use script::Script;
 
 /// Which alternatives go to sleep under a bound. Both lose nothing; the second runs fewer executions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -102,6 +103,7 @@ pub struct PartialOrder {
     kept: usize,
     /// Branches of the current node that have been asked for.
     branch_cursor: usize,
+    script: Script,
     events: Events,
     started: bool,
     /// Choices that the bound did not allow.
@@ -116,13 +118,17 @@ pub struct PartialOrder {
     /// The part of the search that is being done.
     item: Item,
     // Buffers.
+    /// Of the operations pending at the newest node; there may be more slots than threads.
     pending: Vec<Footprint>,
-    /// What the footprints in `pending` are those of; what else an operation says makes no difference.
-    operations: Vec<Option<(Discriminant<Action>, ObjectId, ObjectId)>>,
+    /// So many are up to date; 0: none, at the first node that the execution is the first to reach.
+    pending_count: usize,
+    /// The objects of those read last are numbered below this.
+    pending_objects: usize,
     clock: VectorClock,
     known: VectorClock,
     candidates: ThreadSet,
     settled: ThreadSet,
+    concerned: ThreadSet,
     /// Whether `clock` is that of the operation being analysed.
     clock_is_known: bool,
 }
@@ -143,6 +149,7 @@ impl PartialOrder {
             fresh: 0,
             kept: 0,
             branch_cursor: 0,
+            script: Script::default(),
             events: Events::default(),
             started: false,
             bound_pruned: 0,
@@ -152,11 +159,13 @@ impl PartialOrder {
             deferred: Vec::new(),
             item: Item::root(),
             pending: Vec::new(),
-            operations: Vec::new(),
+            pending_count: 0,
+            pending_objects: 0,
             clock: VectorClock::new(),
             known: VectorClock::new(),
             candidates: ThreadSet::new(),
             settled: ThreadSet::new(),
+            concerned: ThreadSet::new(),
             clock_is_known: false,
         }
     }
@@ -227,6 +236,7 @@ impl PartialOrder {
     }
 
     /// A new node for the state in which the running execution is.
+    #[inline]
     fn push_node(&mut self, point: &SchedulingPoint<'_>, place: u64) {
         let index = self.depth;
         if self.nodes.len() == index {
@@ -241,6 +251,7 @@ impl PartialOrder {
         node.previous = point.previous.map(ThreadId::index);
         node.previous_yielded = point.yielded;
         node.place = place;
+        node.number = point.step;
         node.previous_blocked =
             node.previous.is_some_and(|p| !point.enabled.contains(p) && !point.ended.contains(p));
         if let Some(previous) = node.previous.filter(|_| node.previous_blocked) {
@@ -254,87 +265,101 @@ impl PartialOrder {
             }
         }
         node.cost = 0;
-        let objects = self.pending[..point.pending.len()].iter().map(Footprint::object_count);
-        node.object_count = objects.max().unwrap_or(0);
-        let slots = node.sleep.len();
-        let mut used = 0;
-        if let (Some(parent), Some(event)) = (before.last_mut(), self.events.last()) {
-            let touched = event.footprint.object_count();
-            node.object_count = node.object_count.max(parent.object_count).max(touched);
-            node.cost = parent.cost + parent.switch_cost(parent.chosen) + parent.branch_cost();
-            let bounded = self.budget.is_some();
-            // A step that goes on early is possible only while somebody else could go on: what was done before it in the
-            // covering execution may have made it impossible.
-            let early = parent.is_early(parent.chosen);
-            for (position, sleeper) in parent.sleep.iter().enumerate() {
-                let wakes = early
-                    || sleeper.thread == parent.chosen
-                    || (event.counts_down && sleeper.meets(&event.footprint))
-                    || sleeper.conflicts(&event.footprint)
-                    || (bounded
-                        && position < parent.inherited_count
-                        && parent.previous_blocked
-                        && parent.previous != Some(parent.chosen)
-                        && sleeper.conflicts(&parent.previous_pending));
-                if wakes {
-                    continue;
+        node.object_count = self.pending_objects;
+        match (before.last(), self.events.last()) {
+            (Some(parent), Some(event)) => {
+                node.cost = parent.cost + parent.switch_cost(parent.chosen);
+                if !parent.branches.is_empty() {
+                    node.cost += parent.branch_cost();
                 }
-                if used < slots {
-                    node.sleep[used].copy_from(sleeper);
-                } else {
-                    let mut copy = Sleeper::default();
-                    copy.copy_from(sleeper);
-                    node.sleep.push(copy);
-                }
-                used += 1;
+                node.object_count =
+                    node.object_count.max(parent.object_count).max(event.footprint.object_count());
+                node.inherit(parent, event, self.budget.is_some());
             }
+            _ => node.sleep.clear(),
         }
-        node.sleep.truncate(used);
-        node.inherited_count = used;
-        // Early steps are an alternative wherever they are possible.
-        for thread in node.early.iter() {
-            node.todo.insert(thread);
+        node.inherited_count = node.sleep.len();
+        if !node.early.is_empty() {
+            // Early steps are an alternative wherever they are possible.
+            node.early.iter().for_each(|thread| node.todo.insert(thread));
         }
         // So are waits that may be over because nobody can go on: the order in which they are decides who can go on later.
-        node.freed = !node.enabled.is_empty() && node.enabled.iter().all(|t| may_be_freed(point.pending[t]));
+        node.freed = node.enabled.first().is_some_and(|first| may_be_freed(point.pending[first]))
+            && node.enabled.iter().all(|t| may_be_freed(point.pending[t]));
         if node.freed {
-            for thread in node.enabled.iter() {
-                node.todo.insert(thread);
-            }
+            node.enabled.iter().for_each(|thread| node.todo.insert(thread));
         }
     }
 
-    /// The footprint of every pending operation. Those of threads whose operation is the same as before are known.
+    /// The footprint of every pending operation.
     fn read_pending(&mut self, point: &SchedulingPoint<'_>) {
         let count = point.pending.len();
         if self.pending.len() < count {
             self.pending.resize_with(count, Footprint::default);
-            self.operations.resize(count, None);
         }
-        for (thread, &operation) in point.pending.iter().enumerate() {
-            let awaited = point.awaited.get(thread).filter(|awaited| !awaited.is_empty());
-            let key = Some((discriminant(&operation.action), operation.object, operation.other));
-            if self.operations[thread] == key && awaited.is_none() {
-                continue;
+        self.pending_objects = 0;
+        match point.previous {
+            Some(previous) if self.pending_count > 0 && point.others_unchanged => {
+                self.read_operation(previous.index(), point);
+                while self.pending_count < count {
+                    self.read_operation(self.pending_count, point);
+                    self.pending_count += 1;
+                }
             }
-            // What is awaited may change while the operation is the same: it is read again next time.
-            self.operations[thread] = if awaited.is_none() { key } else { None };
-            let footprint = &mut self.pending[thread];
-            footprint.clear();
-            dependence::accesses(operation).for_each(|access| footprint.add(access));
-            if let Some(awaited) = awaited {
-                awaited.iter().for_each(|&object| footprint.add(Access { object, mode: Mode::Read }));
+            _ => {
+                self.pending_count = count;
+                (0..count).for_each(|thread| self.read_operation(thread, point));
             }
         }
     }
 
+    #[inline]
+    fn read_operation(&mut self, thread: usize, point: &SchedulingPoint<'_>) {
+        let operation = point.pending[thread];
+        if matches!(operation.action, Action::TrySend) && !self.tries_to_send {
+            self.tries_to_send = true;
+            self.anew = true;
+        }
+        let footprint = &mut self.pending[thread];
+        match dependence::mode(operation.action) {
+            Some(mode) if operation.object.is_some() && !operation.other.is_some() => {
+                footprint.set(Access { object: operation.object, mode });
+            }
+            _ => {
+                footprint.clear();
+                dependence::accesses(operation).for_each(|access| footprint.add(access));
+            }
+        }
+        if let Some(awaited) = point.awaited.get(thread) {
+            awaited.iter().for_each(|&object| footprint.add(Access { object, mode: Mode::Read }));
+        }
+        self.pending_objects = self.pending_objects.max(footprint.object_count());
+    }
+
     /// The first thread that can be run at a new node: the one that ran before, then the others in order.
+    #[inline]
     fn first_choice(&mut self, index: usize, pending: &[Operation]) -> Option<usize> {
         let node = &self.nodes[index];
-        let free = node.enabled.iter().find(|&t| events::is_free(pending[t].action));
         let continued = node.previous.filter(|&p| node.enabled.contains(p) && !node.previous_yielded);
+        if self.is_bounded() && node.sleep.is_empty() {
+            // What costs nothing can be afforded, and nobody sleeps.
+            if let Some(thread) = continued.or_else(|| node.enabled.first()) {
+                return Some(thread);
+            }
+        }
+        self.first_awake(index, continued, pending)
+    }
+
+    fn first_awake(
+        &mut self,
+        index: usize,
+        continued: Option<usize>,
+        pending: &[Operation],
+    ) -> Option<usize> {
+        let node = &self.nodes[index];
+        let free = || node.enabled.iter().find(|&t| events::is_free(pending[t].action));
         if !self.is_bounded()
-            && let Some(thread) = free
+            && let Some(thread) = free()
             && self.can_run(index, thread)
         {
             // Switching costs nothing: what the thread does next is known sooner.
@@ -372,7 +397,7 @@ impl PartialOrder {
     fn finish(&mut self, index: usize) {
         let node = &mut self.nodes[index];
         node.done.insert(node.chosen);
-        if node.todo.iter().all(|thread| node.done.contains(thread)) {
+        if node.todo.is_within(&node.done) {
             return;
         }
         if let Some(sleeper) = self.sleeper(index) {
@@ -403,6 +428,9 @@ impl PartialOrder {
     /// Takes the next outcome of the node's step, if there is one left that can be afforded.
     fn next_outcome(&mut self, index: usize) -> bool {
         let node = &self.nodes[index];
+        if node.branches.is_empty() {
+            return false;
+        }
         let base = node.cost + node.switch_cost(node.chosen);
         let fixed = self.fixed_outcomes(index);
         while self.nodes[index].branches.len() > fixed
@@ -429,6 +457,10 @@ impl PartialOrder {
         while let Some(index) = self.depth.checked_sub(1) {
             if index + 1 < floor {
                 return false;
+            }
+            if index >= floor && self.nodes[index].is_plain() {
+                self.depth = index;
+                continue;
             }
             if self.next_outcome(index) {
                 self.fresh = index + 1;
@@ -458,6 +490,9 @@ impl PartialOrder {
 
     fn next_alternative(&self, index: usize) -> Option<usize> {
         let node = &self.nodes[index];
+        if node.todo.is_within(&node.done) {
+            return None;
+        }
         node.todo
             .iter()
             .find(|&t| !node.done.contains(t) && (node.enabled.contains(t) || node.early.contains(t)))
@@ -494,16 +529,21 @@ impl Strategy for PartialOrder {
         }
         self.cursor = 0;
         self.branch_cursor = 0;
+        self.pending_count = 0;
         // The event of the last node is another one, or has another outcome; those before it are repeated.
         self.kept = self.depth.saturating_sub(1);
+        self.script
+            .rewind(self.nodes.get(self.kept).map_or(0, |node| if self.kept == 0 { 0 } else { node.script }));
         self.events.truncate(self.kept);
         while self.deferred.pop_if(|deferred| deferred.depth > self.kept).is_some() {}
         found
     }
 
     fn end(&mut self, _: &Outcome) {
-        // An execution that was given up, or failed, may have passed fewer nodes than it had.
-        self.depth = self.depth.min(self.cursor);
+        // An execution that was given up, or failed, may have passed fewer nodes than it had; which of those that it
+        // repeats is not known.
+        self.depth = self.depth.min(self.cursor.max(self.kept));
+        self.note_footprints();
     }
 
     fn bound(&self) -> u32 {

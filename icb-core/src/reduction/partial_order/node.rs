@@ -1,5 +1,6 @@
 //! The nodes of the search: one for each step of the current execution, with what is left to do there.
 
+use super::events::Event;
 use super::footprint::Footprint;
 use crate::program::ThreadSet;
 use crate::trace::Mode;
@@ -81,6 +82,10 @@ pub(super) struct Node {
     pub(super) inherited_count: usize,
     pub(super) chosen: usize,
     pub(super) place: u64,
+    /// Number of its step.
+    pub(super) number: u64,
+    /// Its decisions start here in the script.
+    pub(super) script: usize,
     pub(super) branches: Vec<Branch>,
     /// What the chosen thread's step touches, over all its outcomes.
     pub(super) step: Footprint,
@@ -113,20 +118,67 @@ impl Node {
         self.stops = false;
     }
 
+    /// Who sleeps after the parent's step sleeps here, but for those whom the step wakes.
+    #[inline]
+    pub(super) fn inherit(&mut self, parent: &Node, event: &Event, bounded: bool) {
+        if parent.sleep.is_empty() {
+            self.sleep.clear();
+        } else {
+            self.inherit_some(parent, event, bounded);
+        }
+    }
+
+    fn inherit_some(&mut self, parent: &Node, event: &Event, bounded: bool) {
+        // A step that goes on early is possible only while somebody else could go on: what was done before it in the
+        // covering execution may have made it impossible.
+        let early = parent.is_early(parent.chosen);
+        let blocked = bounded && parent.previous_blocked && parent.previous != Some(parent.chosen);
+        let mut used = 0;
+        for (position, sleeper) in parent.sleep.iter().enumerate() {
+            let wakes = early
+                || sleeper.thread == parent.chosen
+                || (event.counts_down && sleeper.meets(&event.footprint))
+                || sleeper.conflicts(&event.footprint)
+                || (blocked
+                    && position < parent.inherited_count
+                    && sleeper.conflicts(&parent.previous_pending));
+            if wakes {
+                continue;
+            }
+            if used == self.sleep.len() {
+                self.sleep.push(Sleeper::default());
+            }
+            self.sleep[used].copy_from(sleeper);
+            used += 1;
+        }
+        self.sleep.truncate(used);
+    }
+
     /// Whether everybody is to be tried here anyway.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.enabled.is_within(&self.todo)
     }
 
+    /// Whether nothing but what was chosen was ever to be tried here.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.branches.is_empty() && self.todo.is_only(self.chosen)
+    }
+
     /// What it costs to let the thread run here.
+    #[inline]
     pub(super) fn switch_cost(&self, thread: usize) -> u32 {
+        if self.previous == Some(thread) && self.early.is_empty() {
+            return 0;
+        }
         let preempts = self.previous.is_some_and(|previous| {
             previous != thread && !self.previous_yielded && self.enabled.contains(previous)
         });
         u32::from(preempts) + u32::from(self.is_early(thread))
     }
 
+    #[inline]
     pub(super) fn is_early(&self, thread: usize) -> bool {
         self.early.contains(thread) && !self.enabled.contains(thread)
     }

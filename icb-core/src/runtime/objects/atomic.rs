@@ -40,7 +40,7 @@ impl Execution {
         // A write of the value that was there changes nothing that a spinning thread could wait for.
         let changed = written.is_some() && (read.is_none() || read != written);
         if changed {
-            object.version = object.version.wrapping_add(1);
+            object.note_change(thread.turns.tired);
             thread.note_change();
             self.note_progress();
         } else {
@@ -71,7 +71,7 @@ impl Execution {
     pub(in crate::runtime) fn await_change(&mut self) {
         let me = self.current;
         self.threads[me].begin_awaiting();
-        self.note_awaited();
+        self.note_awaited(me);
         self.wait_for_anything();
         self.reconsider_thread(me);
     }

@@ -28,7 +28,9 @@ pub(super) use channel::Channel;
 pub(crate) struct Object {
     /// Counts changes that a spinning thread could wait for.
     pub(super) version: u32,
-    /// Who locked it last.
+    /// Those among them that were made by threads that go round, and are no news.
+    pub(super) stale: u32,
+    /// Who locked it last; of a thread, its own number.
     last_holder: u32,
     /// Atomics: what the current value was released with.
     pub(super) sync: AtomicClock,
@@ -70,6 +72,7 @@ impl Object {
     /// Makes the slot a new object of this class.
     pub(super) fn reset(&mut self, class: ObjectClass) {
         self.version = 0;
+        self.stale = 0;
         self.last_holder = u32::MAX;
         self.sync.clear();
         match (&mut self.state, class) {
@@ -87,6 +90,31 @@ impl Object {
             (state, class) => *state = State::first(class),
         }
         self.clock.clear();
+    }
+
+    /// The object is this thread.
+    #[inline]
+    fn set_thread(&mut self, thread: usize) {
+        self.last_holder = thread as u32;
+    }
+
+    /// The thread that the object is.
+    #[inline]
+    fn thread(&self) -> Option<usize> {
+        (self.last_holder != u32::MAX).then_some(self.last_holder as usize)
+    }
+
+    #[inline(always)]
+    fn note_change(&mut self, stale: bool) {
+        self.version = self.version.wrapping_add(1);
+        if stale {
+            self.stale = self.stale.wrapping_add(1);
+        }
+    }
+
+    /// Counts changes by threads that do not go round.
+    pub(super) fn news(&self) -> u32 {
+        self.version.wrapping_sub(self.stale)
     }
 
     /// Takes over the state in which the program made the object.
@@ -151,7 +179,10 @@ impl Execution {
         let operation = self.pending[thread];
         let this = &self.threads[thread];
         if this.awaiting {
-            let unchanged = this.reads.iter().all(|r| self.objects[r.object as usize].version == r.version);
+            let unchanged = match this.awaits_news {
+                true => this.turns.nothing_new(&self.objects),
+                false => this.reads.iter().all(|r| self.objects[r.object as usize].version == r.version),
+            };
             if unchanged {
                 return Readiness::Awaiting;
             }
@@ -212,6 +243,9 @@ impl Execution {
                 format!(", held by {}", names.join(" and "))
             }
         };
+        if self.threads[thread].awaiting && self.threads[thread].awaits_news {
+            return format!("{who} repeats itself until another thread changes something that it touches");
+        }
         if self.threads[thread].awaiting {
             return format!("{who} spins until one of the values it reads changes");
         }
@@ -292,9 +326,9 @@ impl Execution {
 
     /// The running thread has changed the object.
     pub(super) fn note_change(&mut self, object: ObjectId) {
-        let object = self.object_mut(object);
-        object.version = object.version.wrapping_add(1);
         let me = self.current;
+        let stale = self.threads[me].turns.tired;
+        self.object_mut(object).note_change(stale);
         self.threads[me].note_change();
         self.note_progress();
     }
@@ -311,10 +345,11 @@ impl Execution {
     /// locked it in between. A loop that locks, looks and unlocks is thus seen as spinning.
     fn note_lock(&mut self, object: ObjectId) {
         let me = self.current as u32;
+        let stale = self.threads[self.current].turns.tired;
         let slot = self.object_mut(object);
         if slot.last_holder != me {
             slot.last_holder = me;
-            slot.version = slot.version.wrapping_add(1);
+            slot.note_change(stale);
         }
         self.note_read(object);
     }

@@ -3,7 +3,6 @@
 use super::Effect;
 use crate::program::Place;
 use crate::runtime::ThreadJob;
-use crate::runtime::coroutine::{Coroutine, Suspension};
 use crate::runtime::execution::Execution;
 use crate::runtime::threads::{Life, Readiness, Thread};
 use crate::thread_set::ThreadSet;
@@ -32,19 +31,13 @@ impl Execution {
             self.threads[parent].spawn_count += 1;
         }
         self.hash.thread(parent, spawn_index);
-        let (coroutine, job) = if self.settings.sequential {
-            (None, Some(job))
-        } else {
-            (Some(self.pool.take(job, stack_size)), None)
-        };
         let (before, rest) = self.threads.split_at_mut(index);
         let thread = &mut rest[0];
         thread.reset(object, parent, spawn_index, name);
         thread.clock.begin(index, parent.map(|p| &before[p].clock.clock));
-        thread.suspension = coroutine.as_ref().map_or(Suspension::NONE, Coroutine::suspension);
-        thread.coroutine = coroutine;
-        thread.job = job;
         thread.location = location;
+        self.objects[object.index()].set_thread(index);
+        self.provide_stack(index, stack_size, job);
         self.pending.push(Operation::new(Action::Begin, object));
         self.enabled.insert(index);
         self.attention |= index >= ThreadSet::WORD;
@@ -61,6 +54,31 @@ impl Execution {
         ThreadId::new(index)
     }
 
+    /// Gives a new thread its coroutine: the one that stands in its slot, if that will do.
+    #[inline]
+    fn provide_stack(&mut self, index: usize, stack_size: Option<usize>, job: ThreadJob) {
+        let thread = &mut self.threads[index];
+        match &thread.coroutine {
+            Some(coroutine) if stack_size.is_none() => coroutine.assign(job),
+            _ => self.provide_other_stack(index, stack_size, job),
+        }
+    }
+
+    #[cold]
+    fn provide_other_stack(&mut self, index: usize, stack_size: Option<usize>, job: ThreadJob) {
+        let thread = &mut self.threads[index];
+        if self.settings.sequential {
+            thread.job = Some(job);
+            return;
+        }
+        if let Some(coroutine) = thread.coroutine.take() {
+            self.pool.put(coroutine);
+        }
+        let coroutine = self.pool.take(job, stack_size);
+        thread.suspension = coroutine.suspension();
+        thread.coroutine = Some(coroutine);
+    }
+
     /// The thread's name in every execution.
     fn path(&self, thread: usize) -> String {
         match self.threads[thread].parent {
@@ -69,8 +87,10 @@ impl Execution {
         }
     }
 
+    /// The thread that this object is.
+    #[inline]
     pub(super) fn thread_of(&self, object: ObjectId) -> Option<usize> {
-        (0..self.thread_count).find(|&t| self.threads[t].object == object)
+        self.objects[object.index()].thread()
     }
 
     pub(super) fn has_ended(&self, object: ObjectId) -> bool {
@@ -87,7 +107,7 @@ impl Execution {
         self.finish_single(operation, Access { object, mode: Mode::Write }, None, None, None);
     }
 
-    pub(super) fn begin_thread(&mut self, operation: Operation) -> Effect {
+    pub(in crate::runtime) fn begin_thread(&mut self, operation: Operation) -> Effect {
         self.threads[self.current].life = Life::Live;
         let access = Access { object: operation.object, mode: Mode::Read };
         self.finish_single(operation, access, None, None, None);
@@ -194,8 +214,13 @@ impl Execution {
     /// Whether the running thread, about to pause, waits for a change of what it reads.
     pub(in crate::runtime) fn recognise_awaiting(&mut self) {
         let me = self.current;
-        self.threads[me].awaiting = self.threads[me].awaits();
-        self.note_awaited();
+        if self.freed == Some(me) {
+            self.freed = None;
+        }
+        let thread = &mut self.threads[me];
+        thread.awaits_news = thread.dirty && thread.turns.gives_way();
+        thread.awaiting = thread.awaits_news || thread.awaits();
+        self.note_awaited(me);
     }
 
     pub(super) fn pause(&mut self, operation: Operation) -> Effect {
@@ -203,15 +228,21 @@ impl Execution {
         if operation.action == Action::Sleep {
             self.expire();
         }
+        let mut note = None;
         // A thread that waits, or could, depends on what it reads.
-        let waits = self.threads[me].could_await();
         self.accesses.clear();
-        if waits {
-            let reads = self.threads[me].reads.iter().map(|read| ObjectId::new(read.object as usize));
-            self.accesses.extend(reads.map(|object| Access { object, mode: Mode::Read }));
+        let thread = &mut self.threads[me];
+        self.accesses
+            .extend(thread.could_await_change_of().map(|object| Access { object, mode: Mode::Read }));
+        if std::mem::take(&mut thread.gives_way) {
+            thread.awaiting = false;
+            thread.turns.rest();
+            note = Some("stands back for others");
+        } else {
+            thread.note_yield();
+            thread.turns.end_turn();
         }
-        self.threads[me].note_yield();
-        self.finish_many(operation, 9, None);
+        self.finish_many(operation, 9, note);
         self.set_yielded();
         Effect::Done
     }

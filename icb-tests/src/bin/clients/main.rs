@@ -5,6 +5,7 @@
 //! cargo run -p icb-tests --bin clients              two or three threads through the public API, bound 2
 //! cargo run -p icb-tests --bin clients bugs         published bugs: the version that has one, and a later one
 //! cargo run -p icb-tests --bin clients accesses     the programs of the first line, every access to plain memory checked, bound 1
+//! cargo run -p icb-tests --bin clients cost         the same with every access checked and without: time to build and to explore
 //! cargo run -p icb-tests --bin clients own          the crates' own unit tests
 //! cargo run -p icb-tests --bin clients bugs spin    only what has this in its name
 //! ```
@@ -12,6 +13,7 @@
 //! The programs are in `icb-tests/clients` and `icb-tests/known-bugs`; each says at its top which crate it needs. What
 //! the tool has said stands in `target/clients/*.log`. Ends with an error if something is not as it should be.
 
+mod cost;
 mod own;
 mod package;
 mod run;
@@ -26,7 +28,9 @@ const MIN_WORKING: usize = 18;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (command, names) = match arguments.split_first() {
-        Some((command, names)) if ["clients", "accesses", "bugs", "own"].contains(&command.as_str()) => {
+        Some((command, names))
+            if ["clients", "accesses", "bugs", "cost", "own"].contains(&command.as_str()) =>
+        {
             (command.as_str(), names)
         }
         _ => ("clients", arguments.as_slice()),
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
     };
     let good = match command {
         "bugs" => bugs(&bench, wanted),
+        "cost" => cost::table(&bench, wanted),
         "own" => own::table(&bench, wanted),
         "accesses" => clients(&bench, wanted, "--accesses --max-bound 1 --max-test-time 60s"),
         _ => clients(&bench, wanted, "--max-bound 2 --max-test-time 60s"),

@@ -45,6 +45,14 @@ impl Bench {
         entry.split('"').next().unwrap_or_default().to_owned()
     }
 
+    /// Throws away what was built of programs and crates; the mirrored std stays.
+    pub(crate) fn forget_builds(&self) {
+        let built = self.directory.join("target").join("icb").join("zero");
+        if let Err(error) = std::fs::remove_dir_all(&built) {
+            eprintln!("cannot remove {}: {error}", built.display());
+        }
+    }
+
     /// Runs `cargo icb test`. Everything is built into one directory, so the mirrored std is built once.
     pub(crate) fn test(&self, name: &str, manifest: &Path, arguments: &str) -> Said {
         let mut command = Command::new(&self.tool);
@@ -101,6 +109,13 @@ impl Said {
         let at = words.iter().position(|word| word.starts_with("execution"));
         let number = at.and_then(|at| words.get(at.checked_sub(1)?)).map(|word| word.replace(',', ""));
         number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+
+    /// How long they took.
+    pub(crate) fn seconds(&self) -> f64 {
+        let last = self.text.lines().rev().find_map(|line| line.split_once(" failed")).map_or("", |(_, l)| l);
+        let time = last.rsplit_once(" in ").and_then(|(_, time)| time.split(' ').next());
+        time.and_then(|time| time.parse().ok()).unwrap_or(f64::INFINITY)
     }
 
     /// At which bound the failure was found.
