@@ -1,5 +1,6 @@
 //! `unreachable!` in the drop of a receiver that has been polled.
 //! Found: panic: internal error: entered unreachable code.
+//! Left: use after free: AtomicU8.
 //!
 //! ```toml
 //! oneshot = "=0.1.10"

@@ -1,5 +1,6 @@
 //! `unreachable!` in the drop of a polled receiver; it panics twice and aborts.
 //! Found: panic: internal error: entered unreachable code.
+//! Left: use after free: AtomicU8.
 //!
 //! ```toml
 //! oneshot = "=0.1.4"

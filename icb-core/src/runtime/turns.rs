@@ -33,7 +33,7 @@ const MAX_OPERATIONS: u32 = 256;
 const MAX_PLACES: usize = 512;
 
 /// What one thread's last turns were.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Operations of this turn that are still looked at. None before the first pause.
     pub(crate) left: u32,
@@ -54,24 +54,6 @@ pub(crate) struct Turns {
     expected: usize,
     /// Objects of this turn that others can change with effect, and their news as this thread knows it.
     touched: Vec<(u32, u32)>,
-}
-
-impl Default for Turns {
-    fn default() -> Self {
-        Turns {
-            left: 0,
-            tired: false,
-            count: 0,
-            limit: 0,
-            patience: 0,
-            number: 0,
-            has_new_place: false,
-            goes_on_early: false,
-            places: Vec::new(),
-            expected: 0,
-            touched: Vec::new(),
-        }
-    }
 }
 
 impl Turns {

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Program {
     /// Name of its file.
     pub(crate) name: String,
-    /// Blocks of dependencies, as in a manifest; a program about a bug has two.
+    /// Blocks of dependencies, as in a manifest; a program about a bug has two, if it is gone in a later version.
     pub(crate) crates: Vec<String>,
     /// What the failure says, for a program about a bug.
     pub(crate) expected: String,
+    /// What the later version fails with, if it has another bug at the same bound.
+    pub(crate) left: String,
     /// Further options of the tool.
     pub(crate) options: String,
     text: String,
@@ -36,9 +38,9 @@ impl Program {
             let line = top.iter().find_map(|line| line.strip_prefix(word)).unwrap_or_default();
             line.trim_end_matches('.').to_owned()
         };
-        let (expected, options) = (says("Found: "), says("Options: "));
+        let (expected, left, options) = (says("Found: "), says("Left: "), says("Options: "));
         let name = path.file_stem()?.to_string_lossy().into_owned();
-        Some(Program { name, crates, expected, options, text })
+        Some(Program { name, crates, expected, left, options, text })
     }
 
     /// The crate that a block is about: its name, and what is asked of its version.

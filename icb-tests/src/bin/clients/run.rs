@@ -96,6 +96,11 @@ impl Said {
         self.code == 0 && self.executions() > 0 && !self.summary().any(|line| line.starts_with("run once"))
     }
 
+    /// It failed with one bug, and not with the other.
+    pub(crate) fn has_only(&self, one: &str, other: &str) -> bool {
+        self.code == 1 && !one.is_empty() && self.text.contains(one) && !self.text.contains(other)
+    }
+
     /// Packages that were compiled as they are.
     pub(crate) fn not_instrumented(&self) -> Vec<String> {
         let lines = self.text.lines().filter_map(|line| line.trim().strip_prefix("not instrumented "));
