@@ -370,6 +370,7 @@ fn unmodelled(failure: &Failure) -> Option<String> {
     let first_line = failure.message.lines().next().unwrap_or_default();
     match failure.kind {
         FailureKind::Divergence => Some(format!("it does not follow its schedule: {first_line}")),
+        FailureKind::Blocked if failure.thread.is_some() => Some(first_line.to_owned()),
         FailureKind::Blocked => {
             let place = failure.location.as_ref().map_or_else(String::new, |place| format!(" after {place}"));
             Some(format!("it blocks, or computes very long, outside the model{place}"))

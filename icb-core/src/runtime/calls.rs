@@ -1,9 +1,9 @@
 //! The door for threads, pauses, choices, time, statics and thread-locals.
 
-use super::perform::{enter, perform};
+use super::perform::{enter, halt, perform};
 use super::threads::Local;
 use super::{ThreadJob, execution_is_unwinding, running};
-use crate::trace::{Action, ObjectId, Operation, ThreadId};
+use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, ThreadId};
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,6 +134,22 @@ pub fn pause(action: Action, duration: Duration) -> bool {
     });
     perform(running, Operation::new(action, ObjectId::NONE), Location::caller(), false);
     true
+}
+
+/// The program asks for something that no model has: the execution ends here. Returns outside an execution, and where the
+/// thread unwinds.
+#[track_caller]
+pub fn outside(what: &str) {
+    let Some(running) = running() else { return };
+    if running.with(|e| e.giving_up) {
+        return;
+    }
+    running.with(|e| {
+        let mut failure = Failure::new(FailureKind::Blocked, format!("the test leaves the model: {what}"));
+        failure.location = Some(Location::caller().into());
+        e.fail(failure);
+    });
+    halt(running);
 }
 
 /// Tag of the first choice in the fingerprint, above those of all steps.

@@ -33,7 +33,7 @@ pub use allocator::{Allocator, allocation_count, engine_works, is_installed as a
 pub use backtrace::backtrace_count;
 pub use calls::{
     ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up, is_finished, join, local,
-    local_destroyed, now, on_execution_end, panic_handled, panicking, park, pause, set_local, spawn,
+    local_destroyed, now, on_execution_end, outside, panic_handled, panicking, park, pause, set_local, spawn,
     thread_name, unpark,
 };
 pub use execution::Settings;

@@ -96,7 +96,12 @@ impl<T> JoinInner<'_, T> {
     pub(super) fn real(&self) -> &::std::thread::JoinHandle<()> {
         match &self.native {
             Native::Real(thread) => thread,
-            Native::Modelled(..) => panic!("a thread of an execution is no thread of the operating system"),
+            Native::Modelled(..) => {
+                door::outside(
+                    "it asks for the operating system's handle of a thread, which threads of a model have not",
+                );
+                panic!("a thread of an execution is no thread of the operating system")
+            }
         }
     }
 
