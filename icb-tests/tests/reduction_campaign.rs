@@ -9,7 +9,7 @@ use icb_std::model::{Builder, Reduction, Report};
 use icb_tests::random_real::compare::{Difference, MANNERS, Tally, compare, shrink};
 use icb_tests::random_real::generate;
 use icb_tests::random_real::language::Instruction::{self, *};
-use icb_tests::random_real::language::{Order, Program, Thread};
+use icb_tests::random_real::language::{Order, Program, Thread, Way};
 use icb_tests::random_real::search::search;
 use icb_tests::random_real::walk::run;
 use icb_tests::seeds;
@@ -110,6 +110,15 @@ fn what_was_lost_once_is_found() {
         (
             "a reader comes, and two look",
             &[&[Spawn(1), Spawn(2), TryRead(0)], &[TryWrite(0), Write(0)], &[Read(0), ReadUnlock(0)]],
+        ),
+        (
+            "one of two changes ends a wait",
+            &[
+                &[Spawn(1), Spawn(2), Spawn(3), Store(0, 1, relaxed)],
+                &[GoRound { variable: 1, way: Way::Counts }, Load(0, relaxed)],
+                &[Store(1, 1, relaxed)],
+                &[Store(0, 2, relaxed)],
+            ],
         ),
         ("a receiver that waits", &[&[Spawn(1), Spawn(2)], &[ReceiveTimeout(0)], &[TrySend(0)]]),
     ];

@@ -178,6 +178,8 @@ impl PartialOrder {
                 // What kept a waiting thread is what the event writes, as far as there is one object only.
                 None => was_pending.then(|| event.footprint.writes(object)),
             },
+            // A pause waits for one of several changes: before the event, another of them might let the thread go on.
+            None if self.pending[thread].only().is_none() => None,
             None => was_pending.then(|| event.footprint.writes_some_of(&self.pending[thread])),
         };
         let waits_twice = matches!(operation.action, Action::Reacquire { .. });
