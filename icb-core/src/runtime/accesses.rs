@@ -18,7 +18,7 @@ use crate::trace::{
     RaceAccess, ThreadId,
 };
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Some crate of the program reports its accesses.
@@ -55,8 +55,22 @@ pub(super) struct MemoryNotes {
     seen: HashMap<usize, Vec<Seen>>,
     /// Where accesses can become scheduling points: who accesses a granule from where.
     places: HashMap<usize, Vec<Accessor>>,
-    /// Places known to be, or not to be, in the mirrored library's own code.
-    own: HashMap<usize, bool>,
+    /// Whose code the places are.
+    owners: HashMap<usize, Owner>,
+    /// Places in functions of `std` where it matters who has called them: asked at each access.
+    pub(super) watched: HashSet<usize>,
+    /// A place has become one of those in the running execution.
+    pub(super) news: bool,
+}
+
+/// Whose code a place is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Owner {
+    /// The mirrored library's: what its types keep inside is ordered by means that the program under test does not see.
+    Own,
+    /// A function of `std`, which anybody may have called.
+    Library,
+    Program,
 }
 
 /// A place that accesses a granule.
@@ -79,6 +93,7 @@ impl MemoryNotes {
     pub(super) fn begin(&mut self) {
         self.seen.clear();
         self.places.clear();
+        self.news = false;
     }
 }
 
@@ -170,6 +185,11 @@ impl Execution {
         });
     }
 
+    /// Whether the running execution has shown something that would have been needed from its beginning.
+    pub(super) fn has_news_of_memory(&self) -> bool {
+        self.shared_stacks.news || self.memory_notes.news
+    }
+
     /// Memory is accessed that the execution had not touched before: it may be on the stack of another thread.
     #[cold]
     fn note_new_memory(&mut self, hooked: Hooked) {
@@ -238,6 +258,9 @@ impl Execution {
         if self.end.is_some() {
             return;
         }
+        if !self.memory_notes.watched.is_empty() && self.is_own_at(hooked.place) {
+            return;
+        }
         let clock = &self.threads[me].clock.clock;
         let access = MemoryAccess {
             address: hooked.address,
@@ -299,7 +322,7 @@ impl Execution {
             }
             let every = self.settings.granularity == Granularity::EveryAccess;
             let shared = |old: &Accessor| old.thread != new.thread && (old.write || new.write);
-            if every && places.iter().any(shared) && !self.is_own(hooked.place) {
+            if every && places.iter().any(shared) && self.owner(hooked.place) != Owner::Own {
                 self.promote_granule(granule);
             }
         }
@@ -325,7 +348,7 @@ impl Execution {
         let access = MemoryAccess { address: start, size, write: true, thread: me, clock, place };
         let trouble = self.shadow.free(&access);
         let Some(Trouble::Race(earlier)) = trouble else { return };
-        if self.end.is_some() || self.is_own(earlier.place) {
+        if self.end.is_some() || !self.is_of_program(earlier.place) {
             return;
         }
         if self.settings.promote {
@@ -338,11 +361,11 @@ impl Execution {
 
     #[cold]
     fn in_trouble(&mut self, hooked: Hooked, trouble: Trouble) {
-        if self.is_own(hooked.place) || self.own_code_runs() {
+        if self.owner(hooked.place) == Owner::Own || self.own_code_runs() {
             return;
         }
         match trouble {
-            Trouble::Race(earlier) if self.is_own(earlier.place) => {}
+            Trouble::Race(earlier) if !self.is_of_program(earlier.place) => {}
             Trouble::Race(earlier) if self.settings.promote => {
                 self.promote_granule(earlier.address / GRANULE)
             }
@@ -427,16 +450,39 @@ impl Execution {
         access
     }
 
-    /// Whether the place is in the mirrored library: what its types keep inside is ordered by means that the program
-    /// under test does not see.
-    fn is_own(&mut self, place: usize) -> bool {
-        if let Some(&own) = self.memory_notes.own.get(&place) {
-            return own;
+    fn owner(&mut self, place: usize) -> Owner {
+        if let Some(&owner) = self.memory_notes.owners.get(&place) {
+            return owner;
         }
         let frames = super::allocator::aside(|| crate::symbols::frames(place));
-        let own = frames.iter().find(|frame| !crate::symbols::is_library(frame)).is_some_and(is_own_frame);
-        self.memory_notes.own.insert(place, own);
-        own
+        let owner = match frames.iter().find(|frame| !crate::symbols::is_library(frame)) {
+            None => Owner::Library,
+            Some(frame) if is_own_frame(frame) => Owner::Own,
+            Some(_) => Owner::Program,
+        };
+        self.memory_notes.owners.insert(place, owner);
+        owner
+    }
+
+    /// Whether an earlier access at this place was one of the program under test. Where it could have been either, the
+    /// place is watched from now on, and the execution will be run once more.
+    fn is_of_program(&mut self, place: usize) -> bool {
+        match self.owner(place) {
+            Owner::Own => false,
+            Owner::Program => true,
+            Owner::Library if self.memory_notes.watched.contains(&place) => true,
+            Owner::Library => {
+                self.memory_notes.watched.insert(place);
+                self.memory_notes.news = true;
+                false
+            }
+        }
+    }
+
+    /// Whether the place is watched, and the mirrored library has called it now.
+    #[cold]
+    fn is_own_at(&mut self, place: usize) -> bool {
+        self.memory_notes.watched.contains(&place) && self.own_code_runs()
     }
 
     /// Whether the access is made on behalf of the mirrored library, by way of a function of `std`.

@@ -118,6 +118,8 @@ pub struct Promoted {
     /// Places where accesses are scheduling points.
     places: std::collections::HashSet<usize>,
     stacks: shared_stacks::SharedStacks,
+    /// Places where it matters who has called the function that they are in.
+    watched: std::collections::HashSet<usize>,
 }
 
 /// A closure, run as thread 0 of each execution.
@@ -161,7 +163,11 @@ impl CoroutineProgram {
     /// process (a replay).
     #[must_use]
     pub fn promoted(&self) -> Promoted {
-        self.running.with(|e| Promoted { places: e.promoted.clone(), stacks: e.shared_stacks.clone() })
+        self.running.with(|e| Promoted {
+            places: e.promoted.clone(),
+            stacks: e.shared_stacks.clone(),
+            watched: e.memory_notes.watched.clone(),
+        })
     }
 
     /// The places that have been made scheduling points, as another process of the same binary knows them, for [`Schedule::points`](crate::trace::Schedule::points).
@@ -178,7 +184,10 @@ impl CoroutineProgram {
 
     /// Takes over what another program has found out.
     pub fn set_promoted(&mut self, promoted: Promoted) {
-        self.running.with(|e| (e.promoted, e.shared_stacks) = (promoted.places, promoted.stacks));
+        self.running.with(|e| {
+            (e.promoted, e.shared_stacks) = (promoted.places, promoted.stacks);
+            e.memory_notes.watched = promoted.watched;
+        });
     }
 
     fn start(&self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) {
@@ -364,8 +373,8 @@ impl CoroutineProgram {
 }
 
 impl CoroutineProgram {
-    /// The execution has shown that a part of a stack is shared, and so which accesses to it have to be checked: it is run
-    /// again with that in mind.
+    /// The execution has shown which accesses have to be looked at more closely (those to a part of a stack that is shared,
+    /// those of functions that the mirrored library calls as well): it is run again with that in mind.
     #[cold]
     fn look_again(&mut self, outcome: &mut Outcome, replays: bool) {
         if outcome.promoted || matches!(outcome.end, End::Failed(_)) {
@@ -377,7 +386,7 @@ impl CoroutineProgram {
             return;
         }
         let schedule = self.running.with(|e| e.tape.schedule());
-        while matches!(outcome.end, End::Passed) && self.running.with(|e| e.shared_stacks.news) {
+        while matches!(outcome.end, End::Passed) && self.running.with(|e| e.has_news_of_memory()) {
             let again = self.run_once(&mut leaks::Again::new(&schedule), None, false);
             outcome.promoted = again.promoted;
             if matches!(again.end, End::Failed(_)) || again.promoted {
@@ -397,7 +406,7 @@ impl Program for CoroutineProgram {
             self.running.with(|e| e.ledger.forget());
         }
         let mut outcome = self.run_once(chooser, observer, replays);
-        if self.running.with(|e| e.shared_stacks.news) {
+        if self.running.with(|e| e.has_news_of_memory()) {
             self.look_again(&mut outcome, replays);
         }
         if checks_leaks
