@@ -246,7 +246,7 @@ fn the_order_of_a_use_and_a_free_is_explored() {
             child.join().unwrap();
         }
     }
-    for reduction in [Reduction::None, Reduction::PartialOrder] {
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
         let explore = || Builder::new().max_bound(1).reduction(reduction);
         let reports = [
             explore().explore(program(|| Mutex::new(1), |mutex| drop(mutex.lock()))),

@@ -140,6 +140,27 @@ fn what_holds_is_proved() {
     );
 }
 
+/// The search with a table of states: the same verdicts at the same bounds, and the failure replays.
+#[test]
+fn states_are_visited_once() {
+    let _alone = alone();
+    icb("test --test holding --max-bound 3 --reduction visited").check(
+        PASSED,
+        &[
+            "proved cases::holding::counts_under_a_lock: no failure in any execution (exhaustive)",
+            "proved cases::holding::has_one_thread: no failure in any execution (exhaustive)",
+            "ok cases::holding::fails_as_expected: fails as expected: panic: ",
+            "4 passed, 0 failed",
+        ],
+    );
+    icb("test --test holding --max-bound 1 --reduction visited counts").check(PASSED, &["1 passed"]);
+    icb("test --test failing --reduction visited panics").check(
+        FAILED,
+        &["FAILED cases::failing::panics: panic: lost an increment", "1 preemption, found in execution "],
+    );
+    icb("replay cases::failing::panics").check(FAILED, &["panic: lost an increment"]);
+}
+
 #[test]
 fn what_is_cut_short_is_incomplete() {
     let _alone = alone();
