@@ -23,24 +23,25 @@
 //! them; outcomes inside a step (`notify_one`, `choose`, weak failures) are all tried.
 
 mod analysis;
+mod backtrack;
 mod chooser;
 mod encoding;
 mod events;
 mod footprint;
+mod grow;
 mod item;
 mod node;
 mod script;
 mod split;
+mod touches;
 
 use crate::clock::VectorClock;
-use crate::dependence;
-use crate::program::{Chooser, Outcome, SchedulingPoint, Strategy, ThreadSet, divergence_message};
-use crate::trace::{Access, Action, Mode, Operation, ThreadId};
+use crate::program::{Chooser, Outcome, Strategy, ThreadSet, divergence_message};
 use analysis::Deferred;
 use events::Events;
 use footprint::Footprint;
 pub use item::{Item, Remains};
-use node::{Node, Sleeper};
+use node::Node;
 use script::Script;
 
 /// Which alternatives go to sleep under a bound. Both lose nothing; the second runs fewer executions.
@@ -235,269 +236,6 @@ impl PartialOrder {
         true
     }
 
-    /// A new node for the state in which the running execution is.
-    #[inline]
-    fn push_node(&mut self, point: &SchedulingPoint<'_>, place: u64) {
-        let index = self.depth;
-        if self.nodes.len() == index {
-            self.nodes.push(Node::default());
-        }
-        self.depth += 1;
-        let (before, rest) = self.nodes.split_at_mut(index);
-        let node = &mut rest[0];
-        node.reset();
-        node.enabled.clone_from(point.enabled);
-        node.early.clone_from(point.early);
-        node.previous = point.previous.map(ThreadId::index);
-        node.previous_yielded = point.yielded;
-        node.place = place;
-        node.number = point.step;
-        node.previous_blocked =
-            node.previous.is_some_and(|p| !point.enabled.contains(p) && !point.ended.contains(p));
-        if let Some(previous) = node.previous.filter(|_| node.previous_blocked) {
-            node.previous_pending.copy_from(&self.pending[previous]);
-            let block = self.events.last().map_or(0, |event| event.block);
-            if self.events.len() == index && (block..index).all(|event| self.events.get(event).is_free()) {
-                // It came here without doing anything, and might as well have come later: who counts is the one before.
-                let before = &before[block];
-                node.previous_blocked = before.previous_blocked;
-                node.previous_pending.copy_from(&before.previous_pending);
-            }
-        }
-        node.cost = 0;
-        node.object_count = self.pending_objects;
-        match (before.last(), self.events.last()) {
-            (Some(parent), Some(event)) => {
-                node.cost = parent.cost + parent.switch_cost(parent.chosen);
-                if !parent.branches.is_empty() {
-                    node.cost += parent.branch_cost();
-                }
-                node.object_count =
-                    node.object_count.max(parent.object_count).max(event.footprint.object_count());
-                node.inherit(parent, event, self.budget.is_some());
-            }
-            _ => node.sleep.clear(),
-        }
-        node.inherited_count = node.sleep.len();
-        if !node.early.is_empty() {
-            // Early steps are an alternative wherever they are possible.
-            node.early.iter().for_each(|thread| node.todo.insert(thread));
-        }
-        // So are waits that may be over because nobody can go on: the order in which they are decides who can go on later.
-        node.freed = node.enabled.first().is_some_and(|first| may_be_freed(point.pending[first]))
-            && node.enabled.iter().all(|t| may_be_freed(point.pending[t]));
-        if node.freed {
-            node.enabled.iter().for_each(|thread| node.todo.insert(thread));
-        }
-    }
-
-    /// The footprint of every pending operation.
-    fn read_pending(&mut self, point: &SchedulingPoint<'_>) {
-        let count = point.pending.len();
-        if self.pending.len() < count {
-            self.pending.resize_with(count, Footprint::default);
-        }
-        self.pending_objects = 0;
-        match point.previous {
-            Some(previous) if self.pending_count > 0 && point.others_unchanged => {
-                self.read_operation(previous.index(), point);
-                while self.pending_count < count {
-                    self.read_operation(self.pending_count, point);
-                    self.pending_count += 1;
-                }
-            }
-            _ => {
-                self.pending_count = count;
-                (0..count).for_each(|thread| self.read_operation(thread, point));
-            }
-        }
-    }
-
-    #[inline]
-    fn read_operation(&mut self, thread: usize, point: &SchedulingPoint<'_>) {
-        let operation = point.pending[thread];
-        if matches!(operation.action, Action::TrySend) && !self.tries_to_send {
-            self.tries_to_send = true;
-            self.anew = true;
-        }
-        let footprint = &mut self.pending[thread];
-        match dependence::mode(operation.action) {
-            Some(mode) if operation.object.is_some() && !operation.other.is_some() => {
-                footprint.set(Access { object: operation.object, mode });
-            }
-            _ => {
-                footprint.clear();
-                dependence::accesses(operation).for_each(|access| footprint.add(access));
-            }
-        }
-        if let Some(awaited) = point.awaited.get(thread) {
-            awaited.iter().for_each(|&object| footprint.add(Access { object, mode: Mode::Read }));
-        }
-        self.pending_objects = self.pending_objects.max(footprint.object_count());
-    }
-
-    /// The first thread that can be run at a new node: the one that ran before, then the others in order.
-    #[inline]
-    fn first_choice(&mut self, index: usize, pending: &[Operation]) -> Option<usize> {
-        let node = &self.nodes[index];
-        let continued = node.previous.filter(|&p| node.enabled.contains(p) && !node.previous_yielded);
-        if self.is_bounded() && node.sleep.is_empty() {
-            // What costs nothing can be afforded, and nobody sleeps.
-            if let Some(thread) = continued.or_else(|| node.enabled.first()) {
-                return Some(thread);
-            }
-        }
-        self.first_awake(index, continued, pending)
-    }
-
-    fn first_awake(
-        &mut self,
-        index: usize,
-        continued: Option<usize>,
-        pending: &[Operation],
-    ) -> Option<usize> {
-        let node = &self.nodes[index];
-        let free = || node.enabled.iter().find(|&t| events::is_free(pending[t].action));
-        if !self.is_bounded()
-            && let Some(thread) = free()
-            && self.can_run(index, thread)
-        {
-            // Switching costs nothing: what the thread does next is known sooner.
-            return Some(thread);
-        }
-        if let Some(thread) = continued
-            && self.can_run(index, thread)
-        {
-            return Some(thread);
-        }
-        let mut next = self.nodes[index].enabled.first();
-        while let Some(thread) = next {
-            if Some(thread) != continued && self.can_run(index, thread) {
-                return Some(thread);
-            }
-            next = self.nodes[index].enabled.next_after(thread);
-        }
-        // Everybody who can go on sleeps; what goes on early is not covered by that.
-        let mut next = self.nodes[index].early.first();
-        while let Some(thread) = next {
-            if self.can_run(index, thread) {
-                return Some(thread);
-            }
-            let node = &self.nodes[index];
-            if !self.affordable(node.cost + node.switch_cost(thread)) {
-                // The node is given up: nobody else will count it.
-                self.bound_pruned += 1;
-            }
-            next = self.nodes[index].early.next_after(thread);
-        }
-        None
-    }
-
-    /// The alternative of a node that has just been explored goes to sleep for the ones after it, where that is sound.
-    fn finish(&mut self, index: usize) {
-        let node = &mut self.nodes[index];
-        node.done.insert(node.chosen);
-        if node.todo.is_within(&node.done) {
-            return;
-        }
-        if let Some(sleeper) = self.sleeper(index) {
-            self.nodes[index].sleep.push(sleeper);
-        }
-    }
-
-    /// The node's choice, asleep for the ones after it, where that is sound.
-    fn sleeper(&self, index: usize) -> Option<Sleeper> {
-        let node = &self.nodes[index];
-        let thread = node.chosen;
-        if node.is_early(thread) || node.freed {
-            return None;
-        }
-        let continued = node.previous == Some(thread) && !node.previous_yielded;
-        let naive = self.flaw == Flaw::NaiveSleep;
-        let footprint = if !self.is_bounded() || continued || node.stops || naive {
-            &node.step
-        } else if self.rule == SleepRule::Block {
-            &node.block
-        } else {
-            return None;
-        };
-        let known = if self.flaw == Flaw::NumbersTrusted { usize::MAX } else { node.object_count };
-        Some(Sleeper::new(thread, footprint, known))
-    }
-
-    /// Takes the next outcome of the node's step, if there is one left that can be afforded.
-    fn next_outcome(&mut self, index: usize) -> bool {
-        let node = &self.nodes[index];
-        if node.branches.is_empty() {
-            return false;
-        }
-        let base = node.cost + node.switch_cost(node.chosen);
-        let fixed = self.fixed_outcomes(index);
-        while self.nodes[index].branches.len() > fixed
-            && let Some(branch) = self.nodes[index].branches.last().copied()
-        {
-            if branch.chosen + 1 < branch.count {
-                let node = &mut self.nodes[index];
-                if let Some(last) = node.branches.last_mut() {
-                    last.chosen += 1;
-                }
-                if self.affordable(base + self.nodes[index].branch_cost()) {
-                    return true;
-                }
-                self.bound_pruned += 1;
-            }
-            self.nodes[index].branches.pop();
-        }
-        false
-    }
-
-    /// Prepares the next execution: the deepest node with something left to do. `false`: there is none.
-    fn backtrack(&mut self) -> bool {
-        let floor = self.item.depth();
-        while let Some(index) = self.depth.checked_sub(1) {
-            if index + 1 < floor {
-                return false;
-            }
-            if index >= floor && self.nodes[index].is_plain() {
-                self.depth = index;
-                continue;
-            }
-            if self.next_outcome(index) {
-                self.fresh = index + 1;
-                return true;
-            }
-            if index < floor {
-                return false;
-            }
-            self.finish(index);
-            while let Some(thread) = self.next_alternative(index) {
-                if self.can_run(index, thread) {
-                    self.nodes[index].choose(thread);
-                    self.fresh = index;
-                    return true;
-                }
-                let node = &self.nodes[index];
-                let cost = node.cost + node.switch_cost(thread);
-                if !self.affordable(cost) {
-                    self.bound_pruned += 1;
-                }
-                self.nodes[index].done.insert(thread);
-            }
-            self.depth = index;
-        }
-        false
-    }
-
-    fn next_alternative(&self, index: usize) -> Option<usize> {
-        let node = &self.nodes[index];
-        if node.todo.is_within(&node.done) {
-            return None;
-        }
-        node.todo
-            .iter()
-            .find(|&t| !node.done.contains(t) && (node.enabled.contains(t) || node.early.contains(t)))
-    }
-
     fn diverge(&mut self, step: u64) {
         self.divergence.get_or_insert_with(|| divergence_message(step));
     }
@@ -507,14 +245,6 @@ impl PartialOrder {
         let index = self.cursor.checked_sub(1)?;
         self.nodes.get_mut(index)
     }
-}
-
-/// Whether the operation can take effect just because nobody can go on.
-fn may_be_freed(operation: Operation) -> bool {
-    matches!(
-        operation.action,
-        Action::Reacquire { timed: true } | Action::Receive { timed: true } | Action::Park { timed: true }
-    )
 }
 
 impl Strategy for PartialOrder {

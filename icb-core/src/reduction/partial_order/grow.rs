@@ -1,0 +1,176 @@
+//! Making nodes: what is known of a state when it is reached for the first time, and who goes on there.
+
+use super::footprint::Footprint;
+use super::node::Node;
+use super::{PartialOrder, events};
+use crate::dependence;
+use crate::program::SchedulingPoint;
+use crate::trace::{Access, Action, Mode, Operation, ThreadId};
+
+impl PartialOrder {
+    /// A new node for the state in which the running execution is.
+    #[inline]
+    pub(super) fn push_node(&mut self, point: &SchedulingPoint<'_>, place: u64) {
+        let index = self.depth;
+        if self.nodes.len() == index {
+            self.nodes.push(Node::default());
+        }
+        self.depth += 1;
+        let (before, rest) = self.nodes.split_at_mut(index);
+        let node = &mut rest[0];
+        node.reset();
+        node.enabled.clone_from(point.enabled);
+        node.early.clone_from(point.early);
+        node.previous = point.previous.map(ThreadId::index);
+        node.previous_yielded = point.yielded;
+        node.place = place;
+        node.number = point.step;
+        node.previous_blocked =
+            node.previous.is_some_and(|p| !point.enabled.contains(p) && !point.ended.contains(p));
+        if let Some(previous) = node.previous.filter(|_| node.previous_blocked) {
+            node.previous_pending.copy_from(&self.pending[previous]);
+            let block = self.events.last().map_or(0, |event| event.block);
+            if self.events.len() == index && (block..index).all(|event| self.events.get(event).is_free()) {
+                // It came here without doing anything, and might as well have come later: who counts is the one before.
+                let before = &before[block];
+                node.previous_blocked = before.previous_blocked;
+                node.previous_pending.copy_from(&before.previous_pending);
+            }
+        }
+        node.cost = 0;
+        node.object_count = self.pending_objects;
+        match (before.last(), self.events.last()) {
+            (Some(parent), Some(event)) => {
+                node.cost = parent.cost + parent.switch_cost(parent.chosen);
+                if !parent.branches.is_empty() {
+                    node.cost += parent.branch_cost();
+                }
+                node.object_count =
+                    node.object_count.max(parent.object_count).max(event.footprint.object_count());
+                node.inherit(parent, event, self.budget.is_some());
+            }
+            _ => node.sleep.clear(),
+        }
+        node.inherited_count = node.sleep.len();
+        if !node.early.is_empty() {
+            // Early steps are an alternative wherever they are possible.
+            node.early.iter().for_each(|thread| node.todo.insert(thread));
+        }
+        // So are waits that may be over because nobody can go on: the order in which they are decides who can go on later.
+        node.freed = node.enabled.first().is_some_and(|first| may_be_freed(point.pending[first]))
+            && node.enabled.iter().all(|t| may_be_freed(point.pending[t]));
+        if node.freed {
+            node.enabled.iter().for_each(|thread| node.todo.insert(thread));
+        }
+    }
+
+    /// The footprint of every pending operation.
+    pub(super) fn read_pending(&mut self, point: &SchedulingPoint<'_>) {
+        let count = point.pending.len();
+        if self.pending.len() < count {
+            self.pending.resize_with(count, Footprint::default);
+        }
+        self.pending_objects = 0;
+        match point.previous {
+            Some(previous) if self.pending_count > 0 && point.others_unchanged => {
+                self.read_operation(previous.index(), point);
+                while self.pending_count < count {
+                    self.read_operation(self.pending_count, point);
+                    self.pending_count += 1;
+                }
+            }
+            _ => {
+                self.pending_count = count;
+                (0..count).for_each(|thread| self.read_operation(thread, point));
+            }
+        }
+    }
+
+    #[inline]
+    fn read_operation(&mut self, thread: usize, point: &SchedulingPoint<'_>) {
+        let operation = point.pending[thread];
+        if matches!(operation.action, Action::TrySend) && !self.tries_to_send {
+            self.tries_to_send = true;
+            self.anew = true;
+        }
+        let footprint = &mut self.pending[thread];
+        match dependence::mode(operation.action) {
+            Some(mode) if operation.object.is_some() && !operation.other.is_some() => {
+                footprint.set(Access { object: operation.object, mode });
+            }
+            _ => {
+                footprint.clear();
+                dependence::accesses(operation).for_each(|access| footprint.add(access));
+            }
+        }
+        if let Some(awaited) = point.awaited.get(thread) {
+            awaited.iter().for_each(|&object| footprint.add(Access { object, mode: Mode::Read }));
+        }
+        self.pending_objects = self.pending_objects.max(footprint.object_count());
+    }
+
+    /// The first thread that can be run at a new node: the one that ran before, then the others in order.
+    #[inline]
+    pub(super) fn first_choice(&mut self, index: usize, pending: &[Operation]) -> Option<usize> {
+        let node = &self.nodes[index];
+        let continued = node.previous.filter(|&p| node.enabled.contains(p) && !node.previous_yielded);
+        if self.is_bounded() && node.sleep.is_empty() {
+            // What costs nothing can be afforded, and nobody sleeps.
+            if let Some(thread) = continued.or_else(|| node.enabled.first()) {
+                return Some(thread);
+            }
+        }
+        self.first_awake(index, continued, pending)
+    }
+
+    fn first_awake(
+        &mut self,
+        index: usize,
+        continued: Option<usize>,
+        pending: &[Operation],
+    ) -> Option<usize> {
+        let node = &self.nodes[index];
+        let free = || node.enabled.iter().find(|&t| events::is_free(pending[t].action));
+        if !self.is_bounded()
+            && let Some(thread) = free()
+            && self.can_run(index, thread)
+        {
+            // Switching costs nothing: what the thread does next is known sooner.
+            return Some(thread);
+        }
+        if let Some(thread) = continued
+            && self.can_run(index, thread)
+        {
+            return Some(thread);
+        }
+        let mut next = self.nodes[index].enabled.first();
+        while let Some(thread) = next {
+            if Some(thread) != continued && self.can_run(index, thread) {
+                return Some(thread);
+            }
+            next = self.nodes[index].enabled.next_after(thread);
+        }
+        // Everybody who can go on sleeps; what goes on early is not covered by that.
+        let mut next = self.nodes[index].early.first();
+        while let Some(thread) = next {
+            if self.can_run(index, thread) {
+                return Some(thread);
+            }
+            let node = &self.nodes[index];
+            if !self.affordable(node.cost + node.switch_cost(thread)) {
+                // The node is given up: nobody else will count it.
+                self.bound_pruned += 1;
+            }
+            next = self.nodes[index].early.next_after(thread);
+        }
+        None
+    }
+}
+
+/// Whether the operation can take effect just because nobody can go on.
+fn may_be_freed(operation: Operation) -> bool {
+    matches!(
+        operation.action,
+        Action::Reacquire { timed: true } | Action::Receive { timed: true } | Action::Park { timed: true }
+    )
+}
