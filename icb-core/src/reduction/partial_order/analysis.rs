@@ -53,17 +53,18 @@ impl PartialOrder {
         let mut next = self.events.newest_on(access.object);
         while let Some(&touch) = next {
             let by = touch.thread as usize;
-            if by == thread || touch.number <= self.events.known(thread).get(by) {
-                if touch.mode == Mode::Write {
-                    // Whatever comes before it is known too.
-                    break;
-                }
-                next = self.events.before(&touch);
+            let known = by == thread || touch.number <= self.events.known(thread).get(by);
+            if known && touch.mode == Mode::Write {
+                // Whatever comes before it is known too.
+                break;
+            }
+            if known || self.settled.contains(by) {
+                // So are the touches of its thread before it, or they need not be looked at.
+                next = self.events.elsewhere(&touch);
                 continue;
             }
             let commutes = touch.mode == access.mode && touch.mode != Mode::Write;
-            let index = touch.event as usize;
-            if !commutes && !self.settled.contains(by) && self.judge(depth, index, thread, operation) {
+            if !commutes && self.judge(depth, touch.event as usize, thread, operation) {
                 self.settled.insert(by);
             }
             next = self.events.before(&touch);

@@ -133,6 +133,12 @@ impl Events {
         self.touches.before(touch)
     }
 
+    /// The newest touch of the same object by another thread before this one.
+    #[inline]
+    pub(super) fn elsewhere(&self, touch: &Touch) -> Option<&Touch> {
+        self.touches.elsewhere(touch)
+    }
+
     /// Whether the thread has taken a step after the event that is more than free.
     pub(super) fn acts_after(&self, thread: usize, index: usize) -> bool {
         let later = self.of(thread).iter().rev().take_while(|&&event| event as usize > index);

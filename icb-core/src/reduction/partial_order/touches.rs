@@ -16,6 +16,8 @@ pub(super) struct Touch {
     object: u32,
     /// The object's touch before this one, plus 1.
     before: u32,
+    /// The object's newest touch by another thread before this one, plus 1.
+    elsewhere: u32,
 }
 
 /// What the events touch.
@@ -39,6 +41,12 @@ impl Touches {
     #[inline]
     pub(super) fn before(&self, touch: &Touch) -> Option<&Touch> {
         self.at(touch.before)
+    }
+
+    /// The object's newest touch by another thread before this one.
+    #[inline]
+    pub(super) fn elsewhere(&self, touch: &Touch) -> Option<&Touch> {
+        self.at(touch.elsewhere)
     }
 
     #[inline]
@@ -77,22 +85,20 @@ impl Touches {
         }
         let newest = &mut self.newest[object];
         let before = *newest;
+        let mut elsewhere = before;
         if let Some(touch) = self.all.get_mut((before as usize).wrapping_sub(1))
-            && touch.event == index
+            && touch.thread == thread
         {
-            if touch.mode != access.mode {
-                touch.mode = Mode::Write;
+            if touch.event == index {
+                if touch.mode != access.mode {
+                    touch.mode = Mode::Write;
+                }
+                return;
             }
-            return;
+            elsewhere = touch.elsewhere;
         }
-        self.all.push(Touch {
-            event: index,
-            thread,
-            number,
-            mode: access.mode,
-            object: object as u32,
-            before,
-        });
+        let (mode, object) = (access.mode, object as u32);
+        self.all.push(Touch { event: index, thread, number, mode, object, before, elsewhere });
         *newest = self.all.len() as u32;
     }
 
