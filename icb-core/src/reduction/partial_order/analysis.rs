@@ -66,22 +66,9 @@ impl PartialOrder {
             let commutes = touch.mode == access.mode && touch.mode != Mode::Write;
             if !commutes && self.judge(depth, touch.event as usize, thread, operation) {
                 self.settled.insert(by);
-                if self.is_settled(thread) {
-                    break;
-                }
             }
             next = self.events.before(&touch);
         }
-    }
-
-    /// Whether there is nothing older to be found: every other thread is settled, or all that it has done is known.
-    fn is_settled(&self, thread: usize) -> bool {
-        let known = self.events.known(thread);
-        (0..self.events.thread_count()).all(|other| {
-            other == thread
-                || self.settled.contains(other)
-                || self.events.of(other).len() as u32 <= known.get(other)
-        })
     }
 
     /// The operation touches several objects.
