@@ -3,20 +3,19 @@
 //! slices). The names are those of LLVM's thread sanitizer, whose pass it is; its runtime is not linked.
 //!
 //! A hook takes no lock, allocates nothing once warm, never unwinds, and does nothing outside an execution. Accesses to
-//! the calling thread's own stack are passed over, but for what others reach of it. Not seen: what `std` was compiled to beforehand, inline assembly,
-//! foreign code. Atomics need no hook: the mirrored types have them.
+//! the calling thread's own stack are passed over, but for what others reach of it. Not seen: what `std` was compiled to
+//! beforehand, inline assembly, foreign code. Atomics need no hook: the mirrored types have them. What is wrong with an
+//! access, `memory_troubles` says.
 
 use super::Running;
 use super::address_map::{GONE, Kind, key};
 use super::coroutine::Coroutine;
 use super::execution::Execution;
+use super::memory_troubles::Owner;
 use super::perform::enter;
-use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
+use crate::memory::shadow::MemoryAccess;
 use crate::program::{Granularity, Place};
-use crate::trace::{
-    Access, Action, Failure, FailureKind, Frame, MemoryEventKind, Mode, ObjectClass, ObjectId, Operation,
-    RaceAccess, ThreadId,
-};
+use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +35,7 @@ pub(super) fn set_instrumented() {
 }
 
 /// Bytes of a granule, as the shadow has them.
-const GRANULE: usize = 8;
+pub(super) const GRANULE: usize = 8;
 
 /// What a hook is told.
 #[derive(Clone, Copy, Debug)]
@@ -52,25 +51,15 @@ pub(super) struct Hooked {
 #[derive(Debug, Default)]
 pub(super) struct MemoryNotes {
     /// In a replay: who was where, by granule.
-    seen: HashMap<usize, Vec<Seen>>,
+    pub(super) seen: HashMap<usize, Vec<Seen>>,
     /// Where accesses can become scheduling points: who accesses a granule from where.
     places: HashMap<usize, Vec<Accessor>>,
     /// Whose code the places are.
-    owners: HashMap<usize, Owner>,
+    pub(super) owners: HashMap<usize, Owner>,
     /// Places in functions of `std` where it matters who has called them: asked at each access.
     pub(super) watched: HashSet<usize>,
     /// A place has become one of those in the running execution.
     pub(super) news: bool,
-}
-
-/// Whose code a place is in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Owner {
-    /// The mirrored library's: what its types keep inside is ordered by means that the program under test does not see.
-    Own,
-    /// A function of `std`, which anybody may have called.
-    Library,
-    Program,
 }
 
 /// A place that accesses a granule.
@@ -82,10 +71,10 @@ struct Accessor {
 }
 
 #[derive(Debug)]
-struct Seen {
-    thread: usize,
-    write: bool,
-    addresses: Vec<usize>,
+pub(super) struct Seen {
+    pub(super) thread: usize,
+    pub(super) write: bool,
+    pub(super) addresses: Vec<usize>,
 }
 
 impl MemoryNotes {
@@ -339,48 +328,8 @@ impl Execution {
         }
     }
 
-    /// A block has been freed by the running thread: nobody may touch it from now on.
-    #[cold]
-    pub(super) fn memory_freed(&mut self, start: usize, size: usize) {
-        let me = self.current;
-        let clock = &self.threads[me].clock.clock;
-        let place = self.threads[me].location.map_or(0, Place::address);
-        let access = MemoryAccess { address: start, size, write: true, thread: me, clock, place };
-        let trouble = self.shadow.free(&access);
-        let Some(Trouble::Race(earlier)) = trouble else { return };
-        if self.end.is_some() || !self.is_of_program(earlier.place) {
-            return;
-        }
-        if self.settings.promote {
-            // The access comes after the free in another execution, once it is a scheduling point.
-            self.promote_granule(earlier.address / GRANULE);
-        } else {
-            self.fail_by_free(earlier);
-        }
-    }
-
-    #[cold]
-    fn in_trouble(&mut self, hooked: Hooked, trouble: Trouble) {
-        if self.owner(hooked.place) == Owner::Own || self.own_code_runs() {
-            return;
-        }
-        match trouble {
-            Trouble::Race(earlier) if !self.is_of_program(earlier.place) => {}
-            Trouble::Race(earlier) if self.settings.promote => {
-                self.promote_granule(earlier.address / GRANULE)
-            }
-            Trouble::Race(earlier) => self.fail_by_race(hooked, earlier),
-            Trouble::Freed { address } => {
-                let kind = if hooked.write { "written" } else { "read" };
-                let message = format!("memory is {kind} after it has been freed");
-                let address = std::ptr::without_provenance(address);
-                self.fail_by_use(message, address, Place::of_code(hooked.place), hooked.write);
-            }
-        }
-    }
-
     /// The places that access the granule become scheduling points; the search begins anew if that is news.
-    fn promote_granule(&mut self, granule: usize) {
+    pub(super) fn promote_granule(&mut self, granule: usize) {
         let mut news = false;
         for accessor in self.memory_notes.places.get(&granule).into_iter().flatten() {
             news |= self.promoted.insert(Place::of_code(accessor.place).address());
@@ -390,125 +339,4 @@ impl Execution {
             self.stop(crate::program::End::GivenUp);
         }
     }
-
-    fn fail_by_race(&mut self, hooked: Hooked, earlier: EarlierAccess) {
-        let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
-        let second = self.memory_access(earlier.address, self.current, hooked.write, hooked.place);
-        let message = format!(
-            "{} and {} are not ordered by happens-before",
-            side(&first, verb(&first)),
-            side(&second, verb(&second))
-        );
-        let mut failure = Failure::new(FailureKind::DataRace, message);
-        failure.location = second.location.clone();
-        failure.race = Some(Box::new([first, second]));
-        self.fail(failure);
-    }
-
-    /// A block is freed, and nothing orders this with an earlier access: in another execution the access comes after it.
-    fn fail_by_free(&mut self, earlier: EarlierAccess) {
-        let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
-        let mut second = self.memory_access(earlier.address, self.current, true, 0);
-        second.frees = true;
-        second.location = self.observer.and(self.threads[self.current].location).and_then(Place::location);
-        let mut history = self.ledger.history(earlier.address);
-        if let Some(at) = history.iter().position(|event| event.kind == MemoryEventKind::Freed) {
-            let event = history.swap_remove(at);
-            history.truncate(at);
-            (second.location, second.backtrace) = (event.location, event.backtrace);
-        }
-        let message = format!(
-            "memory is freed after it has been {}: {} and {} are not ordered by happens-before",
-            if first.write { "written" } else { "read" },
-            side(&first, verb(&first)),
-            side(&second, "free")
-        );
-        let mut failure = Failure::new(FailureKind::UseAfterFree, message);
-        failure.location = second.location.clone();
-        failure.memory = history;
-        failure.race = Some(Box::new([first, second]));
-        self.fail(failure);
-    }
-
-    fn memory_access(&mut self, address: usize, thread: usize, write: bool, place: usize) -> RaceAccess {
-        let mut access = RaceAccess {
-            thread: ThreadId::new(thread),
-            write,
-            frees: false,
-            location: None,
-            backtrace: Vec::new(),
-        };
-        if self.observer.is_none() {
-            return access;
-        }
-        access.location = Place::of_code(place).location();
-        let seen = self.memory_notes.seen.get(&(address / GRANULE)).into_iter().flatten();
-        let mut seen = seen.filter(|seen| (seen.thread, seen.write) == (thread, write));
-        if let Some(seen) = seen.next_back() {
-            access.backtrace = self.resolver.frames(&seen.addresses);
-        }
-        access
-    }
-
-    fn owner(&mut self, place: usize) -> Owner {
-        if let Some(&owner) = self.memory_notes.owners.get(&place) {
-            return owner;
-        }
-        let frames = super::allocator::aside(|| crate::symbols::frames(place));
-        let owner = match frames.iter().find(|frame| !crate::symbols::is_library(frame)) {
-            None => Owner::Library,
-            Some(frame) if is_own_frame(frame) => Owner::Own,
-            Some(_) => Owner::Program,
-        };
-        self.memory_notes.owners.insert(place, owner);
-        owner
-    }
-
-    /// Whether an earlier access at this place was one of the program under test. Where it could have been either, the
-    /// place is watched from now on, and the execution will be run once more.
-    fn is_of_program(&mut self, place: usize) -> bool {
-        match self.owner(place) {
-            Owner::Own => false,
-            Owner::Program => true,
-            Owner::Library if self.memory_notes.watched.contains(&place) => true,
-            Owner::Library => {
-                self.memory_notes.watched.insert(place);
-                self.memory_notes.news = true;
-                false
-            }
-        }
-    }
-
-    /// Whether the place is watched, and the mirrored library has called it now.
-    #[cold]
-    fn is_own_at(&mut self, place: usize) -> bool {
-        self.memory_notes.watched.contains(&place) && self.own_code_runs()
-    }
-
-    /// Whether the access is made on behalf of the mirrored library, by way of a function of `std`.
-    fn own_code_runs(&mut self) -> bool {
-        let frames = super::allocator::aside(|| self.resolver.frames(&super::backtrace::addresses()));
-        let mut frames = frames.iter().skip_while(|frame| is_own_frame(frame) || is_hook(frame));
-        frames.find(|frame| !crate::symbols::is_library(frame)).is_some_and(is_own_frame)
-    }
-}
-
-fn side(access: &RaceAccess, verb: &str) -> String {
-    match &access.location {
-        Some(location) => format!("{verb} by {} at {location}", access.thread),
-        None => format!("{verb} by {}", access.thread),
-    }
-}
-
-fn verb(access: &RaceAccess) -> &'static str {
-    if access.write { "write" } else { "read" }
-}
-
-fn is_own_frame(frame: &Frame) -> bool {
-    let name = frame.function.trim_start_matches('<');
-    name.starts_with("icb_std::") || name.starts_with("icb_core::")
-}
-
-fn is_hook(frame: &Frame) -> bool {
-    frame.function.starts_with("__tsan_") || frame.function.starts_with("backtrace::")
 }
