@@ -10,6 +10,8 @@ use crate::varint::Reader;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const MAGIC: &[u8; 8] = b"ICBJRN1\n";
@@ -28,6 +30,8 @@ pub(super) struct Journal<'a> {
     crew: Option<&'a mut dyn Crew>,
     /// Tells what is wrong with the file, before the process ends.
     refuse: &'a dyn Fn(&str),
+    /// Set while nothing runs here, because it has been run before.
+    resting: Arc<AtomicBool>,
     /// Records that have not been taken over yet.
     known: Option<BufReader<File>>,
     /// The next of them.
@@ -54,6 +58,7 @@ impl<'a> Journal<'a> {
         key: u64,
         crew: Option<&'a mut dyn Crew>,
         refuse: &'a dyn Fn(&str),
+        resting: Arc<AtomicBool>,
     ) -> Result<Self, String> {
         let doing = |error: io::Error| format!("cannot keep the journal {}: {error}", path.display());
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
@@ -83,6 +88,7 @@ impl<'a> Journal<'a> {
             path: path.to_owned(),
             crew,
             refuse,
+            resting,
             known: known.map(|file| BufReader::with_capacity(1 << 18, file)),
             next: None,
             end: HEADER,
@@ -161,8 +167,10 @@ impl Crew for Journal<'_> {
                 self.give_up(&message);
             }
             self.repeats = true;
+            self.resting.store(true, Ordering::Relaxed);
             return Look::Done(done);
         }
+        self.resting.store(false, Ordering::Relaxed);
         if self.written.elapsed() >= BETWEEN_WRITES {
             self.write();
         }

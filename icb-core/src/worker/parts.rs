@@ -43,10 +43,11 @@ impl Worker {
             return report;
         };
         let refuse = |message: &str| self.channel.send(&Message::Refused { message: message.to_owned() });
-        let mut journal = Journal::open(&path, key, crew, &refuse).unwrap_or_else(|message| {
-            refuse(&message);
-            panic!("icb: {message}");
-        });
+        let mut journal =
+            Journal::open(&path, key, crew, &refuse, watchdog.resting()).unwrap_or_else(|message| {
+                refuse(&message);
+                panic!("icb: {message}");
+            });
         search = search.with_crew(&mut journal);
         let report = explorer.run(&mut search, program);
         self.tell_part(&search, explorer, &report);
