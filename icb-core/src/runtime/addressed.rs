@@ -356,7 +356,7 @@ impl Execution {
             let me = self.current;
             self.threads[me].note_change();
         }
-        if self.observer.is_some() {
+        if self.observer.is_some() || self.ledger.keeps_histories {
             self.accesses.clear();
             self.observe_step(operation, None, None, None);
         }

@@ -32,7 +32,7 @@ impl Execution {
         if self.attention {
             self.accesses.clear();
             self.accesses.push(access);
-            if self.observer.is_some() {
+            if self.observer.is_some() || self.ledger.keeps_histories {
                 self.observe_step(operation, read, written, note);
             }
             self.tell_step(operation);
@@ -56,7 +56,7 @@ impl Execution {
             self.accesses = accesses;
         }
         if self.attention {
-            if self.observer.is_some() {
+            if self.observer.is_some() || self.ledger.keeps_histories {
                 self.observe_step(operation, None, None, note);
             }
             self.tell_step(operation);
