@@ -7,7 +7,7 @@
 
 use crate::reduction::{Crew, Doing, Done, Item, Look, Terms};
 use crate::varint::{Reader, write};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Items that a process is given at a time, at most.
-const MAX_BATCH: usize = 16;
+const MAX_BATCH: usize = 8;
+/// A process is asked for more while it has fewer items than this to answer for.
+const MAX_ASKED: usize = 4;
+/// Nodes of the ways to items that are sent to a process that has not answered: with some ten bytes each they fit into a
+/// socket, so that nobody waits for one who waits for him.
+const MAX_NODES_ON_THE_WAY: usize = 1_500;
 /// How long the search waits before it looks at the clock again.
 const WAIT: Duration = Duration::from_millis(50);
 /// How often a process without a token asks for one.
@@ -203,82 +208,139 @@ impl Drop for Team<'_> {
     }
 }
 
-/// Hands items to one process for as long as there are any.
-fn hand_out(mut stream: UnixStream, shared: &Shared, tokens: Option<&dyn Tokens>) {
-    let mut before = Item::root();
+/// Hands items to one process for as long as there are any. The process is given the next ones before it has answered for
+/// those that it is at, so that it need not wait for them.
+fn hand_out(stream: UnixStream, shared: &Shared, tokens: Option<&dyn Tokens>) {
+    let mut line = Line { stream, before: Item::root(), asked: VecDeque::new() };
     loop {
-        let Some((terms, epoch, batch)) = next_batch(shared, tokens) else { return };
-        let answer = ask(&mut stream, terms, &batch, &mut before);
-        if let Some(tokens) = tokens {
-            tokens.give();
-        }
-        let mut state = shared.lock();
-        let dead = answer.is_err();
-        if epoch == state.epoch {
-            let mut results = answer.unwrap_or_default().into_iter();
-            for (number, _) in &batch {
-                state.assigned.remove(number);
-                state.results.insert(*number, results.next().flatten().map(Box::new));
+        while line.has_room() {
+            let Some(batch) = next_batch(shared, tokens, !line.asked.is_empty()) else { break };
+            let Some(batch) = batch else { return };
+            if line.ask(batch).is_err() {
+                return line.give_up(shared, tokens);
             }
         }
-        state.alive -= usize::from(dead);
+        let Ok(done) = line.answer() else { return line.give_up(shared, tokens) };
+        let Some((number, epoch)) = line.asked.pop_front() else { return };
+        if let Some(tokens) = tokens.filter(|_| line.asked.is_empty()) {
+            tokens.give();
+        }
+        shared.lock().take(number, epoch, done);
         shared.changed.notify_all();
-        if dead {
-            return;
+    }
+}
+
+/// What is to be done together.
+struct Batch {
+    terms: Terms,
+    /// Of the state that it was taken from.
+    epoch: u64,
+    items: Vec<(u64, Item)>,
+}
+
+impl State {
+    /// What has become of an item; `None`: to be done here.
+    fn take(&mut self, number: u64, epoch: u64, done: Option<Done>) {
+        if epoch == self.epoch {
+            self.assigned.remove(&number);
+            self.results.insert(number, done.map(Box::new));
         }
     }
 }
 
-type Batch = (Terms, u64, Vec<(u64, Item)>);
-
-/// Waits for items, and for leave to do them. `None`: it is over.
-fn next_batch(shared: &Shared, tokens: Option<&dyn Tokens>) -> Option<Batch> {
+/// Waits for items, and for leave to do them; unless the process is `busy`, when there are just some or none. The outer
+/// `None`: there are none; the inner one: it is over.
+fn next_batch(shared: &Shared, tokens: Option<&dyn Tokens>, busy: bool) -> Option<Option<Batch>> {
     let mut state = shared.lock();
     loop {
         if state.over {
-            return None;
+            return Some(None);
         }
         if let Some(terms) = state.terms.filter(|_| !state.waiting.is_empty()) {
-            if tokens.is_none_or(Tokens::take) {
+            if busy || tokens.is_none_or(Tokens::take) {
                 let share = state.waiting.len().div_ceil(2 * state.alive.max(1)).clamp(1, MAX_BATCH);
+                let share = if busy { short(&state.waiting, share) } else { share };
+                if share == 0 {
+                    return None;
+                }
                 let first = state.waiting.len() - share;
-                let mut batch = state.waiting.split_off(first);
-                batch.reverse();
-                state.assigned.extend(batch.iter().map(|(number, _)| *number));
-                return Some((terms, state.epoch, batch));
+                let mut items = state.waiting.split_off(first);
+                items.reverse();
+                state.assigned.extend(items.iter().map(|(number, _)| *number));
+                return Some(Some(Batch { terms, epoch: state.epoch, items }));
             }
             let waited = shared.changed.wait_timeout(state, BETWEEN_TOKENS);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
             continue;
         }
+        if busy {
+            return None;
+        }
         state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
-/// Has a batch done. `None` in the answer: an item that has to be done again here.
-fn ask(
-    stream: &mut UnixStream,
-    terms: Terms,
-    batch: &[(u64, Item)],
-    before: &mut Item,
-) -> io::Result<Vec<Option<Done>>> {
-    let mut bytes = Vec::new();
-    write(&mut bytes, u64::from(terms.bound));
-    write(&mut bytes, u64::from(terms.tries_to_send));
-    write(&mut bytes, batch.len() as u64);
-    for (_, item) in batch {
-        item.encode(before, &mut bytes);
-        *before = item.clone();
+/// How many of the last items, and `most` of them, can be sent to a process that may not be listening.
+fn short(items: &[(u64, Item)], most: usize) -> usize {
+    let mut nodes = 0;
+    let fits = |item: &Item| {
+        nodes += item.depth();
+        nodes <= MAX_NODES_ON_THE_WAY
+    };
+    items.iter().rev().take(most).map(|(_, item)| item).map(fits).take_while(|&fits| fits).count()
+}
+
+/// The line to a process.
+struct Line {
+    stream: UnixStream,
+    /// The last item that was sent.
+    before: Item,
+    /// Items that it has not answered for, and of which state they were taken from.
+    asked: VecDeque<(u64, u64)>,
+}
+
+impl Line {
+    /// Whether more can be asked.
+    fn has_room(&self) -> bool {
+        self.asked.len() < MAX_ASKED
     }
-    send(stream, &bytes)?;
-    let answer = receive(stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-    let mut reader = Reader::new(&answer);
-    let results = batch.iter().map(|_| match reader.number() {
-        Some(0) => Ok(None),
-        Some(_) => Ok(Some(Done::decode(&mut reader).ok_or(io::ErrorKind::InvalidData)?)),
-        None => Err(io::ErrorKind::InvalidData.into()),
-    });
-    results.collect()
+
+    fn ask(&mut self, batch: Batch) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, u64::from(batch.terms.bound));
+        write(&mut bytes, u64::from(batch.terms.tries_to_send));
+        write(&mut bytes, batch.items.len() as u64);
+        for (number, item) in batch.items {
+            item.encode(&self.before, &mut bytes);
+            self.before = item;
+            self.asked.push_back((number, batch.epoch));
+        }
+        send(&mut self.stream, &bytes)
+    }
+
+    /// What the first item that was asked for has come to. `None`: it has to be done again here.
+    fn answer(&mut self) -> io::Result<Option<Done>> {
+        let answer = receive(&mut self.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let mut reader = Reader::new(&answer);
+        match reader.number() {
+            Some(0) => Ok(None),
+            Some(_) => Ok(Some(Done::decode(&mut reader).ok_or(io::ErrorKind::InvalidData)?)),
+            None => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// The process is gone: what it was asked for is done here.
+    fn give_up(self, shared: &Shared, tokens: Option<&dyn Tokens>) {
+        if let Some(tokens) = tokens.filter(|_| !self.asked.is_empty()) {
+            tokens.give();
+        }
+        let mut state = shared.lock();
+        for &(number, epoch) in &self.asked {
+            state.take(number, epoch, None);
+        }
+        state.alive -= 1;
+        shared.changed.notify_all();
+    }
 }
 
 /// Does items for another process until it hangs up. `resting` is set while there are none.
@@ -294,11 +356,11 @@ pub(super) fn serve(
         let mut reader = Reader::new(&bytes);
         let bound = reader.number().ok_or_else(bad)? as u32;
         let tries_to_send = reader.number().ok_or_else(bad)? != 0;
-        let mut answer = Vec::new();
         resting.store(false, Ordering::Relaxed);
         for _ in 0..reader.length().ok_or_else(bad)? {
             let item = Item::decode(&before, &mut reader).ok_or_else(bad)?;
             doing.search_mut().join(bound, tries_to_send);
+            let mut answer = Vec::new();
             match doing.run(item.clone(), program) {
                 Some(done) => {
                     write(&mut answer, 1);
@@ -307,9 +369,9 @@ pub(super) fn serve(
                 None => write(&mut answer, 0),
             }
             before = item;
+            send(&mut stream, &answer)?;
         }
         resting.store(true, Ordering::Relaxed);
-        send(&mut stream, &answer)?;
     }
     Ok(())
 }
