@@ -356,7 +356,7 @@ impl Execution {
             let me = self.current;
             self.threads[me].note_change();
         }
-        if self.observer.is_some() || self.ledger.keeps_histories {
+        if self.is_written_down() {
             self.accesses.clear();
             self.observe_step(operation, None, None, None);
         }

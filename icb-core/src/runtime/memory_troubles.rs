@@ -98,13 +98,7 @@ impl Execution {
     }
 
     fn memory_access(&mut self, address: usize, thread: usize, write: bool, place: usize) -> RaceAccess {
-        let mut access = RaceAccess {
-            thread: ThreadId::new(thread),
-            write,
-            frees: false,
-            location: None,
-            backtrace: Vec::new(),
-        };
+        let mut access = RaceAccess::new(ThreadId::new(thread), write);
         if self.observer.is_none() {
             return access;
         }

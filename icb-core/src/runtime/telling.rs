@@ -32,7 +32,7 @@ impl Execution {
         if self.attention {
             self.accesses.clear();
             self.accesses.push(access);
-            if self.observer.is_some() || self.ledger.keeps_histories {
+            if self.is_written_down() {
                 self.observe_step(operation, read, written, note);
             }
             self.tell_step(operation);
@@ -56,7 +56,7 @@ impl Execution {
             self.accesses = accesses;
         }
         if self.attention {
-            if self.observer.is_some() || self.ledger.keeps_histories {
+            if self.is_written_down() {
                 self.observe_step(operation, None, None, note);
             }
             self.tell_step(operation);
@@ -126,6 +126,12 @@ impl Execution {
     #[inline]
     pub(super) fn note_progress(&mut self) {
         self.idle_wakes = 0;
+    }
+
+    /// Somebody watches the steps, or they become part of a history.
+    #[inline]
+    pub(super) fn is_written_down(&self) -> bool {
+        self.observer.is_some() || self.ledger.keeps_histories
     }
 
     #[cold]

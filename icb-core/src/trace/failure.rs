@@ -127,6 +127,14 @@ pub struct RaceAccess {
     pub backtrace: Vec<Frame>,
 }
 
+impl RaceAccess {
+    /// A read or write of which nothing else is known.
+    #[must_use]
+    pub const fn new(thread: ThreadId, write: bool) -> Self {
+        RaceAccess { thread, write, frees: false, location: None, backtrace: Vec::new() }
+    }
+}
+
 /// A failure of the program under test, with the schedule that shows it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]

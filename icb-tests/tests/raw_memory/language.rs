@@ -1,5 +1,6 @@
 //! Random programs whose data lies in raw memory: what they are made of, and how a seed makes one.
 
+use icb_tests::abstract_program::random::Random;
 use std::fmt;
 
 /// Words of shared memory. The first two are one struct, the last two another.
@@ -56,37 +57,20 @@ impl fmt::Display for Program {
     }
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (bits ^ (bits >> 31)) % limit
-    }
-
-    fn index(&mut self, limit: usize) -> usize {
-        self.below(limit as u64) as usize
-    }
-}
-
 fn access(random: &mut Random, words: &[usize]) -> Instruction {
-    let word = words[random.index(words.len())];
+    let word = words[random.below(words.len())];
     match random.below(14) {
         0..4 => Instruction::Read(word),
-        4..7 => Instruction::Write(word, 1 + random.below(3)),
+        4..7 => Instruction::Write(word, 1 + random.below(3) as u64),
         7..9 => Instruction::Add(word),
         9 => Instruction::Half(word, 1 + random.below(2) as u32),
         10 => Instruction::Copy(random.below(2) == 0),
-        _ => Instruction::Refuse(word, 1 + random.below(3)),
+        _ => Instruction::Refuse(word, 1 + random.below(3) as u64),
     }
 }
 
 /// How the threads of a program agree on who may touch what; without one, anybody touches anything.
-fn part(random: &mut Random, thread: usize, style: u64, longest: u64) -> Vec<Instruction> {
+fn part(random: &mut Random, thread: usize, style: usize, longest: usize) -> Vec<Instruction> {
     let all: Vec<usize> = (0..WORDS).collect();
     let own = [thread % WORDS];
     let mut code = Vec::new();
@@ -113,7 +97,7 @@ fn part(random: &mut Random, thread: usize, style: u64, longest: u64) -> Vec<Ins
             // Each thread its own word.
             (2, 0..3) => code.push(access(random, &own)),
             (3.., _) => code.push(access(random, &all)),
-            _ => code.push(Instruction::Count(random.index(FLAGS))),
+            _ => code.push(Instruction::Count(random.below(FLAGS))),
         }
     }
     code
@@ -121,16 +105,16 @@ fn part(random: &mut Random, thread: usize, style: u64, longest: u64) -> Vec<Ins
 
 /// The program of a seed.
 pub(crate) fn program(seed: u64) -> Program {
-    let mut random = Random(seed.wrapping_mul(0xD6E8_FEB8_6659_FD93));
+    let mut random = Random::new(seed.wrapping_mul(0xD6E8_FEB8_6659_FD93));
     let style = random.below(5);
     let count = 2 - usize::from(random.below(4) == 0) * usize::from(style != 1);
     let longest = if count == 1 { 4 } else { 3 };
     let maybe = |random: &mut Random, longest| {
         if random.below(2) == 0 { part(random, 0, style, longest) } else { Vec::new() }
     };
-    let before = vec![Instruction::Write(random.index(WORDS), 1)];
+    let before = vec![Instruction::Write(random.below(WORDS), 1)];
     let meanwhile = if style == 1 { Vec::new() } else { maybe(&mut random, 1) };
-    let word = random.index(WORDS);
+    let word = random.below(WORDS);
     let threads = (1..=count).map(|thread| part(&mut random, thread, style, longest)).collect();
     Program { seed, main: [before, meanwhile, vec![Instruction::Read(word)]], threads }
 }

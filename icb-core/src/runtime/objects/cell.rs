@@ -89,13 +89,7 @@ impl Execution {
     }
 
     fn race_access(&self, cell: ObjectId, thread: usize, write: bool) -> RaceAccess {
-        let mut access = RaceAccess {
-            thread: ThreadId::new(thread),
-            write,
-            frees: false,
-            location: None,
-            backtrace: Vec::new(),
-        };
+        let mut access = RaceAccess::new(ThreadId::new(thread), write);
         if let super::State::Cell(state) = &self.objects[cell.index()].state
             && let Some(seen) = state.seen.iter().rfind(|seen| (seen.thread, seen.write) == (thread, write))
         {
