@@ -127,6 +127,12 @@ impl SchedulingPoint<'_> {
         }
     }
 
+    /// Whether nobody is left.
+    #[must_use]
+    pub fn all_ended(&self) -> bool {
+        self.ended.len() == self.pending.len()
+    }
+
     /// Whether every choice but the default one costs something.
     #[must_use]
     #[inline]

@@ -125,7 +125,7 @@ impl Chooser for PartialOrder {
     fn over(&mut self, point: &SchedulingPoint<'_>, without: Option<ThreadId>) {
         self.events.introduce(point.pending.len());
         self.note_stop(self.cursor, point);
-        if self.cursor == self.depth {
+        if self.cursor == self.depth && !point.all_ended() {
             if self.tries_to_send {
                 self.note_receiver(point);
             }
