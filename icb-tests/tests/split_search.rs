@@ -4,7 +4,7 @@
 use icb_core::explore::{Explorer, Options};
 use icb_core::program::Strategy;
 use icb_core::recording::Tape;
-use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
+use icb_core::reduction::{Doing, Done, Item, PartialOrder, SplitSearch};
 use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_tests::abstract_program::as_program::AbstractProgram;
 use icb_tests::abstract_program::dense;
@@ -13,6 +13,7 @@ use icb_tests::abstract_program::language::Program;
 use icb_tests::abstract_program::state_graph::StateGraph;
 use icb_tests::programs::{baselines::*, bluetooth, prodcons};
 use icb_tests::seeds;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 const MAX_BOUND: usize = 3;
@@ -65,6 +66,77 @@ fn dense_random_programs_keep_their_terminal_states() {
     println!("runs {:?}", totals.lock().unwrap());
     let lost = lost.into_inner().unwrap();
     assert!(lost.is_empty(), "{} {:?}", lost.len(), lost.first());
+}
+
+/// Does an item, by another search after each execution.
+fn run_in_pieces(
+    order: &dyn Fn() -> PartialOrder,
+    budget: u64,
+    item: &Item,
+    program: &mut AbstractProgram,
+) -> Done {
+    let mut doing = Doing::new(order()).max_executions(budget);
+    let mut done = doing.enter(item.clone());
+    loop {
+        if doing.can_be_saved() {
+            let begun = doing.save(&done);
+            let tries_to_send = doing.search().tries_to_send();
+            doing = Doing::new(order()).max_executions(budget);
+            let bound = doing.search().bound();
+            doing.search_mut().join(bound, tries_to_send);
+            done = doing.enter(item.clone().begun(begun.into()));
+        }
+        if let Some(remains) = doing.prepare() {
+            done.remains = remains;
+            done.cut = doing.search_mut().take_cut();
+            done.tries_to_send = doing.search().tries_to_send();
+            return done;
+        }
+        let outcome = icb_core::program::Program::run(program, doing.chooser(), None);
+        doing.end(&outcome);
+        done.figures.note(&outcome);
+    }
+}
+
+#[test]
+fn an_item_can_be_gone_on_with_after_each_of_its_executions() {
+    let counts = Mutex::new([0u64; 2]);
+    seeds::for_each(seeds::from_environment().unwrap_or(0..60), |seed| {
+        let program = dense::program(seed);
+        for (bound, budget) in [(1, 7), (2, 40), (3, 300), (u32::MAX, 7), (u32::MAX, 300)] {
+            let order = || match bound {
+                u32::MAX => PartialOrder::new(None).unbounded_at_once(),
+                bound => PartialOrder::new(Some(bound)).from_bound(bound),
+            };
+            let mut subject = AbstractProgram::new(&program, Granularity::SyncOnly);
+            let (mut waiting, mut found) = (vec![Item::root()], HashSet::new());
+            while let Some(item) = waiting.pop().filter(|_| found.len() < 300) {
+                let mut doing = Doing::new(order()).max_executions(budget);
+                let whole = doing.run(item.clone(), &mut subject, &mut |_| {});
+                // What an item comes to is not known where something is seen that begins the bound anew, or where it fails.
+                let Some(whole) = whole else { break };
+                let pieces = run_in_pieces(&order, budget, &item, &mut subject);
+                let encoded = [&whole, &pieces].map(|done| {
+                    let mut bytes = Vec::new();
+                    done.encode(&mut bytes);
+                    bytes
+                });
+                assert_eq!(
+                    encoded[0], encoded[1],
+                    "seed {seed}, bound {bound}, budget {budget}, {item:?}: {program}"
+                );
+                let mut counts = counts.lock().unwrap();
+                *counts = [counts[0] + 1, counts[1] + whole.figures.trail.len() as u64];
+                waiting.extend(item.extras(&whole.remains));
+                waiting.extend(item.parts(&whole.remains));
+                waiting.retain(|item| !found.contains(&item.key()));
+                found.insert(item.key());
+            }
+        }
+    });
+    let counts = counts.into_inner().unwrap();
+    println!("{} items, {} executions", counts[0], counts[1]);
+    assert!(counts[0] > 1_000 && counts[1] > 20_000, "{counts:?}");
 }
 
 #[test]

@@ -6,7 +6,6 @@ use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::thread;
 use icb_tests::programs::baselines::{counter_racy, mutex_counter, treiber};
 use icb_tests::programs::{bluetooth, prodcons};
-use std::time::Duration;
 
 fn explore(program: fn(), bound: u32, workers: usize) -> Report {
     let mut report = Builder::new().max_bound(bound).workers(workers).explore(program);
@@ -50,25 +49,41 @@ fn reports_are_the_same_for_any_number_of_workers() {
     assert!(explore(rare_failure, 3, 2).failure.is_some());
 }
 
+/// Processor time of this process and of those of its children that have ended, and how much of it the system took, in seconds.
+#[cfg(target_os = "linux")]
+fn processor_time() -> (f64, f64) {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let ticks = |index: usize| fields[index].parse::<f64>().unwrap() / 100.0;
+    let system = ticks(12) + ticks(14);
+    (ticks(11) + ticks(13) + system, system)
+}
+
 /// A search of at least half a minute: two workers take at most 1/1.8 of the time, on a machine with two idle cores.
 #[test]
+#[cfg(target_os = "linux")]
 #[ignore = "takes minutes; on an idle machine: cargo test --release -p icb-tests --test workers -- --ignored --nocapture"]
 fn two_workers_are_nearly_twice_as_fast() {
     let run = |workers| {
-        let began = std::time::Instant::now();
+        let (began, before) = (std::time::Instant::now(), processor_time());
         let report = Builder::new()
-            .max_bound(4)
+            .max_bound(5)
             .workers(workers)
-            .max_duration(Duration::from_secs(600))
+            .max_executions(8_000_000)
             .explore(|| counter_racy(4, 3));
-        (
-            began.elapsed().as_secs_f64(),
-            report.execution_count(),
-            report.bounds.last().map_or(0, |b| b.states),
-        )
+        let (seconds, after) = (began.elapsed().as_secs_f64(), processor_time());
+        let (cpu, system) = (after.0 - before.0, after.1 - before.1);
+        println!(
+            "{workers}: {seconds:.2} s, {cpu:.2} s of processor time ({system:.2} s in the system), {:.0} % of {workers} cores, {} executions",
+            cpu / seconds / workers as f64 * 100.0,
+            report.execution_count()
+        );
+        let mut report = report;
+        report.bounds.iter_mut().for_each(|bound| bound.seconds = 0.0);
+        (seconds, cpu, report)
     };
     let (one, two) = (run(1), run(2));
-    println!("one worker {one:?}, two {two:?}: {:.2} times as fast", one.0 / two.0);
-    assert_eq!((one.1, one.2), (two.1, two.2));
+    println!("{:.2} times as fast, {:.1} % more work", one.0 / two.0, (two.1 / one.1 - 1.0) * 100.0);
+    assert_eq!(one.2, two.2);
     assert!(one.0 / two.0 >= 1.8);
 }

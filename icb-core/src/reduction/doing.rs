@@ -3,15 +3,21 @@
 use super::partial_order::{Item, PartialOrder, Remains};
 use crate::program::{Chooser, Elsewhere, End, Outcome, Program, Strategy};
 use crate::varint::{Reader, write};
+use std::time::{Duration, Instant};
 
 /// Executions after which an item is cut up. Smaller ones can be shared out better, larger ones waste less.
-const MAX_EXECUTIONS: u64 = 256;
+const MAX_EXECUTIONS: u64 = 1_024;
 /// The same for a search without a bound, where cutting up costs some executions.
 const MAX_EXECUTIONS_UNBOUNDED: u64 = 2_048;
 /// The same for the whole search at first: most are over by then.
 const MAX_FIRST_EXECUTIONS: u64 = 2_048;
 /// Steps after which an item is cut up.
 const MAX_STEPS: u64 = 200_000;
+/// What has been done of an item is put down as often, where somebody keeps it.
+const BETWEEN_SAVES: Duration = Duration::from_millis(400);
+/// Executions that take longer than this are followed by a look at the clock.
+const LONG: Duration = Duration::from_millis(20);
+const MAX_STRIDE: u64 = 256;
 
 /// An item at work.
 #[derive(Debug)]
@@ -21,6 +27,42 @@ pub struct Doing {
     max_executions: Option<u64>,
     executions: u64,
     steps: u64,
+    clock: Clock,
+}
+
+/// When it is time to put down what has been done of an item. Most items are over long before.
+#[derive(Debug)]
+struct Clock {
+    saved: Instant,
+    looked: Instant,
+    /// The clock is looked at after so many executions of the item,
+    look_at: u64,
+    /// and then after so many more.
+    stride: u64,
+}
+
+impl Clock {
+    fn start(executions: u64) -> Clock {
+        let now = Instant::now();
+        Clock { saved: now, looked: now, look_at: executions + 1, stride: 1 }
+    }
+
+    #[cold]
+    fn look(&mut self, executions: u64) -> bool {
+        let now = Instant::now();
+        self.stride = if now - self.looked < LONG {
+            (self.stride * 2).min(MAX_STRIDE)
+        } else {
+            (self.stride / 2).max(1)
+        };
+        self.looked = now;
+        self.look_at = executions + self.stride;
+        let due = now - self.saved >= BETWEEN_SAVES;
+        if due {
+            self.saved = now;
+        }
+        due
+    }
 }
 
 /// What an item has come to, if none of its executions has failed.
@@ -40,7 +82,7 @@ impl Doing {
     /// Items of this search.
     #[must_use]
     pub fn new(search: PartialOrder) -> Self {
-        Doing { search, max_executions: None, executions: 0, steps: 0 }
+        Doing { search, max_executions: None, executions: 0, steps: 0, clock: Clock::start(0) }
     }
 
     /// Cuts items up after so many executions.
@@ -61,16 +103,58 @@ impl Doing {
         &mut self.search
     }
 
-    /// Begins an item.
-    pub fn enter(&mut self, item: Item) {
-        self.search.enter(item);
-        self.executions = 0;
-        self.steps = 0;
+    /// Begins an item, or goes on with it: what has been done of it.
+    pub fn enter(&mut self, mut item: Item) -> Done {
+        let begun = item.take_begun();
+        let done = begun.and_then(|begun| self.go_on(item.clone(), &begun));
+        let done = done.unwrap_or_else(|| {
+            self.search.enter(item);
+            (self.executions, self.steps) = (0, 0);
+            Done::default()
+        });
+        self.clock = Clock::start(self.executions);
+        done
+    }
+
+    /// `None`: these are not the bytes that [`save`](Self::save) writes.
+    fn go_on(&mut self, item: Item, begun: &[u8]) -> Option<Done> {
+        let mut reader = Reader::new(begun);
+        (self.executions, self.steps) = (reader.number()?, reader.number()?);
+        let done = Done::decode(&mut reader)?;
+        self.search.go_on(item, &mut reader)?;
+        reader.is_empty().then_some(done)
+    }
+
+    /// Whether what has been done of the item should be put down now.
+    #[inline]
+    pub fn is_to_be_saved(&mut self) -> bool {
+        self.executions >= self.clock.look_at && self.clock.look(self.executions) && self.can_be_saved()
+    }
+
+    /// Whether the item is between two of its executions.
+    #[must_use]
+    pub fn can_be_saved(&self) -> bool {
+        self.executions > 0 && !self.is_full()
+    }
+
+    /// Where the item stands, for [`Item::begun`]; `done` is what it has come to so far.
+    #[must_use]
+    pub fn save(&self, done: &Done) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, self.executions);
+        write(&mut bytes, self.steps);
+        done.encode(&mut bytes);
+        self.search.save(&mut bytes);
+        bytes
+    }
+
+    fn is_full(&self) -> bool {
+        self.executions >= self.limit() || self.steps >= MAX_STEPS
     }
 
     /// Prepares the item's next execution; or says what it leaves.
     pub fn prepare(&mut self) -> Option<Remains> {
-        if self.executions >= self.limit() || self.steps >= MAX_STEPS {
+        if self.is_full() {
             return Some(self.search.cut_up());
         }
         if !self.search.begin() {
@@ -100,12 +184,20 @@ impl Doing {
         self.search.chooser()
     }
 
-    /// Does a whole item. `None`: something happened in it that whoever owns the search has to see.
-    pub fn run(&mut self, item: Item, program: &mut dyn Program) -> Option<Done> {
-        let mut done = Done::default();
-        self.enter(item);
+    /// Does a whole item. `None`: something happened in it that whoever owns the search has to see. Tells now and then what
+    /// has been done of it.
+    pub fn run(
+        &mut self,
+        item: Item,
+        program: &mut dyn Program,
+        tell: &mut dyn FnMut(Vec<u8>),
+    ) -> Option<Done> {
         self.search.take_cut();
+        let mut done = self.enter(item);
         loop {
+            if self.is_to_be_saved() {
+                tell(self.save(&done));
+            }
             if let Some(remains) = self.prepare() {
                 done.remains = remains;
                 done.cut = self.search.take_cut();

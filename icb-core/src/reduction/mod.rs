@@ -1,5 +1,6 @@
 //! Which executions are left out because others stand for them.
 
+mod crew;
 mod doing;
 mod partial_order;
 mod sharing;
@@ -7,9 +8,10 @@ mod split_search;
 mod visited;
 
 pub use crate::program::{Everything, Reduction};
+pub use crew::{Crew, Look, News, Terms};
 pub use doing::{Doing, Done};
 #[doc(hidden)]
 pub use partial_order::Flaw;
 pub use partial_order::{Item, PartialOrder, Remains, SleepRule};
-pub use split_search::{Crew, Look, SplitSearch, Terms};
+pub use split_search::SplitSearch;
 pub use visited::Visited;

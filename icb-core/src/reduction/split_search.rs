@@ -5,47 +5,13 @@
 //! reported comes from commits, so that counts, and which failure is found first, do not depend on how many take part. What
 //! ends in anything but executions that pass is done again here when its turn comes.
 
+use super::crew::{Crew, Look, Terms};
 use super::doing::{Doing, Done};
 use super::partial_order::{Item, PartialOrder, Remains};
 use super::sharing::Sharing;
-use crate::program::{Absorbed, BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy};
+use crate::program::{Absorbed, BranchPoint, Chooser, Elsewhere, Outcome, SchedulingPoint, Strategy};
 use crate::trace::{Ownership, Shard, ShardPart, ThreadId};
 use std::collections::HashSet;
-
-/// Those who do items elsewhere.
-pub trait Crew {
-    /// These items of a bound wait. The last is needed first, and before all that were offered earlier.
-    fn offer(&mut self, terms: Terms, items: &[(u64, Item)]);
-
-    /// What has become of the item that is needed now. May wait a little for it.
-    fn look(&mut self, number: u64, item: &Item) -> Look;
-
-    /// The item has come to this.
-    fn commit(&mut self, _number: u64, _item: &Item, _done: &Done) {}
-
-    /// Nothing that was offered is needed any more.
-    fn dismiss(&mut self);
-}
-
-/// What items depend on beside their ways.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Terms {
-    /// The bound.
-    pub bound: u32,
-    /// What has been seen of the program; see [`PartialOrder::tries_to_send`].
-    pub tries_to_send: bool,
-}
-
-/// What has become of an item.
-#[derive(Debug)]
-pub enum Look {
-    /// It is done.
-    Done(Box<Done>),
-    /// Somebody is at it, or will be.
-    Pending,
-    /// It has to be done here.
-    Here,
-}
 
 /// The search.
 pub struct SplitSearch<'a> {
@@ -159,8 +125,7 @@ impl<'a> SplitSearch<'a> {
             crew.commit(number, item, done);
         }
         let first = self.waiting.len();
-        let mut extras = item.extras(&done.remains);
-        extras.retain(|extra| self.found.insert(extra.key()));
+        let extras = self.new_extras(item, done);
         // Those that begin early are the largest: they come first, and the end of the bound is small pieces.
         let parts = item.parts(&done.remains).into_iter().rev();
         if self.sharing.is_some() {
@@ -175,6 +140,22 @@ impl<'a> SplitSearch<'a> {
         {
             crew.offer(terms, &self.waiting[first..]);
         }
+    }
+
+    /// What the item has found to be needed elsewhere, as the first one.
+    fn new_extras(&mut self, item: &Item, done: &Done) -> Vec<Item> {
+        let mut extras = item.extras(&done.remains);
+        let mut keys = Vec::new();
+        extras.retain(|extra| {
+            let key = extra.key();
+            let new = self.found.insert(key);
+            keys.extend(new.then_some(key));
+            new
+        });
+        if let Some(crew) = self.crew.as_mut().filter(|_| !keys.is_empty()) {
+            crew.found(&keys);
+        }
+        extras
     }
 
     /// The same where only a part of the search is done.
@@ -210,6 +191,31 @@ impl<'a> SplitSearch<'a> {
         self.sharing = Some(sharing);
     }
 
+    /// Begins the item whose turn it is here, or goes on with it: what has been done of it.
+    fn enter_next(&mut self, max_executions: u64) -> Option<Elsewhere> {
+        let (number, item) = self.waiting.pop()?;
+        let begun = self.crew.as_mut().and_then(|crew| crew.begun(&item));
+        self.here = match begun {
+            Some(begun) => self.doing.enter(item.clone().begun(begun)),
+            None => self.doing.enter(item.clone()),
+        };
+        if self.here.figures.trail.len() as u64 > max_executions {
+            // The limit falls into it: that is where it stops.
+            self.here = self.doing.enter(item.clone());
+        }
+        self.inside = Some((number, item));
+        Some(self.here.figures.clone()).filter(|figures| !figures.trail.is_empty())
+    }
+
+    /// Now and then, puts down what has been done of the item that is being done here.
+    fn save(&mut self) {
+        if let (Some(crew), Some((_, item))) = (&mut self.crew, &self.inside)
+            && self.doing.is_to_be_saved()
+        {
+            crew.save(item, &self.doing.save(&self.here));
+        }
+    }
+
     /// The item that was done here is over.
     fn leave(&mut self, remains: Remains) {
         let Some((number, item)) = self.inside.take() else { return };
@@ -238,6 +244,7 @@ impl Strategy for SplitSearch<'_> {
         }
         loop {
             if self.inside.is_some() {
+                self.save();
                 match self.doing.prepare() {
                     None => {
                         self.prepared = true;
@@ -246,7 +253,12 @@ impl Strategy for SplitSearch<'_> {
                     Some(remains) => self.leave(remains),
                 }
             }
-            let Some((number, item)) = self.waiting.last() else { return Absorbed::Nothing };
+            let Some((number, item)) = self.waiting.last() else {
+                if let Some(crew) = &mut self.crew {
+                    crew.end();
+                }
+                return Absorbed::Nothing;
+            };
             let look = self.crew.as_mut().map_or(Look::Here, |crew| crew.look(*number, item));
             match look {
                 Look::Pending => return Absorbed::Waiting,
@@ -260,10 +272,8 @@ impl Strategy for SplitSearch<'_> {
                 }
                 // The limit falls into it: that is where it stops.
                 Look::Done(_) | Look::Here => {
-                    if let Some((number, item)) = self.waiting.pop() {
-                        self.doing.enter(item.clone());
-                        self.here = Done::default();
-                        self.inside = Some((number, item));
+                    if let Some(begun) = self.enter_next(max_executions) {
+                        return Absorbed::Done(Box::new(begun));
                     }
                 }
             }

@@ -1,12 +1,13 @@
-//! What has been done of one bound, on disk: the items in the order in which they were committed, so that a process that is
-//! killed loses what it did in the last moments and nothing else.
+//! What has been done of one bound, on disk: the items about in the order in which they were committed, and how far the long ones
+//! have come, so that a process that is killed loses what it did in the last moments and nothing else.
 //!
-//! The file: a magic, the key of what it belongs to, then records: length, checksum of the length, checksum of the content,
-//! content. A last record that is cut off is what a killed process leaves, and is dropped; anything else that is wrong is
+//! The file: a magic, the key of what it belongs to, then records: an item that is done, or what has been done of one. A last record that is cut off is what a killed process leaves, and is dropped; anything else that is wrong is
 //! damage, and the file is left as it is.
 
-use crate::reduction::{Crew, Done, Item, Look, Terms};
+use super::records::{RECORD_HEADER, read_record, record};
+use crate::reduction::{Crew, Done, Item, Look, News, Terms};
 use crate::varint::Reader;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -14,11 +15,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-const MAGIC: &[u8; 8] = b"ICBJRN1\n";
+const MAGIC: &[u8; 8] = b"ICBJRN2\n";
 /// Bytes before the first record.
 const HEADER: u64 = 16;
-/// Bytes of a record before its content.
-const RECORD_HEADER: usize = 16;
+// What a record is, after the length and the checksums.
+const DONE: u8 = 0;
+const BEGUN: u8 = 1;
+/// More items than this are never done before their turn.
+const MAX_AHEAD: usize = 10_000;
 /// Records are written at least as often.
 const BETWEEN_WRITES: Duration = Duration::from_millis(200);
 /// And when there are so many bytes of them.
@@ -34,9 +38,13 @@ pub(super) struct Journal<'a> {
     resting: Arc<AtomicBool>,
     /// Records that have not been taken over yet.
     known: Option<BufReader<File>>,
-    /// The next of them.
-    next: Option<(u64, Box<Done>)>,
-    /// Where they end.
+    /// Items of those that have been read, whose turn has not come.
+    ahead: HashMap<u64, Box<Done>>,
+    /// What has been done of others, as far as that was read.
+    begun: HashMap<u64, Arc<[u8]>>,
+    /// Items that are in the file, and have not been committed.
+    told: HashSet<u64>,
+    /// Where the records end.
     end: u64,
     file: File,
     buffer: Vec<u8>,
@@ -90,7 +98,9 @@ impl<'a> Journal<'a> {
             refuse,
             resting,
             known: known.map(|file| BufReader::with_capacity(1 << 18, file)),
-            next: None,
+            ahead: HashMap::new(),
+            begun: HashMap::new(),
+            told: HashSet::new(),
             end: HEADER,
             file,
             buffer: Vec::new(),
@@ -101,35 +111,75 @@ impl<'a> Journal<'a> {
         };
         if let Some(known) = &mut journal.known {
             known.seek(SeekFrom::Start(HEADER)).map_err(doing)?;
-            journal.advance()?;
+        } else {
+            journal.listen();
         }
         Ok(journal)
     }
 
-    /// Reads the next record.
-    fn advance(&mut self) -> Result<(), String> {
-        self.next = None;
-        let Some(known) = &mut self.known else { return Ok(()) };
+    /// From now on items can be done before their turn.
+    fn listen(&mut self) {
+        if let Some(crew) = &mut self.crew {
+            crew.news(&mut |_, _| {});
+        }
+    }
+
+    /// The item with this key, if it is in the file.
+    fn recall(&mut self, key: u64) -> Result<Option<Box<Done>>, String> {
+        if let Some(done) = self.ahead.remove(&key) {
+            return Ok(Some(done));
+        }
+        while self.known.is_some() {
+            match self.advance()? {
+                Some((found, done)) if found == key => return Ok(Some(done)),
+                Some((other, done)) => drop(self.ahead.insert(other, done)),
+                None => {}
+            }
+            if self.ahead.len() > MAX_AHEAD {
+                return Err(self.of_another_search());
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the next record, if there is one: an item that is done.
+    fn advance(&mut self) -> Result<Option<(u64, Box<Done>)>, String> {
+        let Some(known) = &mut self.known else { return Ok(None) };
         let record = read_record(known).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => damaged(&self.path, &format!("after {} bytes, {error}", self.end)),
             _ => format!("cannot read the journal {}: {error}", self.path.display()),
         })?;
-        if let Some(content) = record {
-            let mut reader = Reader::new(&content);
-            let key = reader.take(8).and_then(|key| key.try_into().ok()).map(u64::from_le_bytes);
-            let done = Done::decode(&mut reader).filter(|_| reader.is_empty());
-            let (Some(key), Some(done)) = (key, done) else {
-                return Err(damaged(&self.path, &format!("after {} bytes is no item", self.end)));
-            };
-            self.end += (RECORD_HEADER + content.len()) as u64;
-            self.next = Some((key, Box::new(done)));
-            return Ok(());
-        }
-        // The rest, if there is any, is the beginning of a record.
-        self.known = None;
-        let cut = self.file.set_len(self.end).and_then(|()| self.file.seek(SeekFrom::Start(self.end)));
-        cut.map(drop)
-            .map_err(|error| format!("cannot go on with the journal {}: {error}", self.path.display()))
+        let Some(content) = record else {
+            // The rest, if there is any, is the beginning of a record.
+            self.known = None;
+            let cut = self.file.set_len(self.end).and_then(|()| self.file.seek(SeekFrom::Start(self.end)));
+            cut.map_err(|error| format!("cannot go on with the journal {}: {error}", self.path.display()))?;
+            self.listen();
+            return Ok(None);
+        };
+        let bad = || damaged(&self.path, &format!("after {} bytes is no item", self.end));
+        let mut reader = Reader::new(&content);
+        let kind = reader.take(1).map(|kind| kind[0]);
+        let key =
+            reader.take(8).and_then(|key| key.try_into().ok()).map(u64::from_le_bytes).ok_or_else(bad)?;
+        let read = match kind {
+            Some(DONE) => {
+                let done = Done::decode(&mut reader).filter(|_| reader.is_empty()).ok_or_else(bad)?;
+                self.begun.remove(&key);
+                Some((key, Box::new(done)))
+            }
+            Some(BEGUN) => {
+                self.begun.insert(key, content[9..].into());
+                None
+            }
+            _ => return Err(bad()),
+        };
+        self.end += (RECORD_HEADER + content.len()) as u64;
+        Ok(read)
+    }
+
+    fn of_another_search(&self) -> String {
+        damaged(&self.path, "it is the journal of another search")
     }
 
     fn give_up(&self, message: &str) -> ! {
@@ -149,34 +199,39 @@ impl<'a> Journal<'a> {
 
 impl Crew for Journal<'_> {
     fn offer(&mut self, terms: Terms, items: &[(u64, Item)]) {
-        let Some(crew) = &mut self.crew else { return };
-        if self.next.is_some() || !self.held.is_empty() {
-            self.terms = Some(terms);
-            self.held.extend_from_slice(items);
-        } else {
-            crew.offer(terms, items);
+        if self.crew.is_none() {
+            return;
+        }
+        self.terms = Some(terms);
+        self.held.extend_from_slice(items);
+        if self.known.is_none() {
+            self.hand_on();
+        }
+    }
+
+    fn found(&mut self, keys: &[u128]) {
+        if let Some(crew) = &mut self.crew {
+            crew.found(keys);
         }
     }
 
     fn look(&mut self, number: u64, item: &Item) -> Look {
-        if let Some((key, done)) = self.next.take() {
-            if key != item.key() as u64 {
-                self.give_up(&damaged(&self.path, "it is the journal of another search"));
+        let reads = self.known.is_some();
+        if reads || !self.ahead.is_empty() {
+            let recalled = self.recall(item.key() as u64).unwrap_or_else(|message| self.give_up(&message));
+            if let Some(done) = recalled {
+                self.repeats = true;
+                self.resting.store(true, Ordering::Relaxed);
+                return Look::Done(done);
             }
-            if let Err(message) = self.advance() {
-                self.give_up(&message);
-            }
-            self.repeats = true;
-            self.resting.store(true, Ordering::Relaxed);
-            return Look::Done(done);
         }
         self.resting.store(false, Ordering::Relaxed);
+        if reads {
+            self.hand_on();
+        }
+        self.note_news();
         if self.written.elapsed() >= BETWEEN_WRITES {
             self.write();
-        }
-        if let (Some(crew), Some(terms)) = (&mut self.crew, self.terms.take()) {
-            crew.offer(terms, &self.held);
-            self.held.clear();
         }
         self.crew.as_mut().map_or(Look::Here, |crew| crew.look(number, item))
     }
@@ -184,18 +239,15 @@ impl Crew for Journal<'_> {
     fn commit(&mut self, number: u64, item: &Item, done: &Done) {
         if std::mem::take(&mut self.repeats) {
             self.held.pop_if(|(held, _)| *held == number);
+            if let Some(crew) = self.crew.as_mut().filter(|_| self.known.is_none()) {
+                crew.commit(number, item, done);
+            }
             return;
         }
-        let start = self.buffer.len();
-        self.buffer.resize(start + RECORD_HEADER, 0);
-        self.buffer.extend_from_slice(&(item.key() as u64).to_le_bytes());
-        done.encode(&mut self.buffer);
-        let content = start + RECORD_HEADER;
-        let length = ((self.buffer.len() - content) as u32).to_le_bytes();
-        let sum = checksum(&self.buffer[content..]);
-        self.buffer[start..start + 4].copy_from_slice(&length);
-        self.buffer[start + 4..start + 8].copy_from_slice(&(checksum(&length) as u32).to_le_bytes());
-        self.buffer[start + 8..content].copy_from_slice(&sum.to_le_bytes());
+        let key = item.key() as u64;
+        if !self.told.remove(&key) {
+            record(&mut self.buffer, DONE, key, |bytes| done.encode(bytes));
+        }
         if self.buffer.len() >= MAX_BUFFER || self.written.elapsed() >= BETWEEN_WRITES {
             self.write();
         }
@@ -204,10 +256,28 @@ impl Crew for Journal<'_> {
         }
     }
 
+    fn begun(&mut self, item: &Item) -> Option<Arc<[u8]>> {
+        self.begun.remove(&(item.key() as u64))
+    }
+
+    fn save(&mut self, item: &Item, begun: &[u8]) {
+        record(&mut self.buffer, BEGUN, item.key() as u64, |bytes| bytes.extend_from_slice(begun));
+        self.note_news();
+        self.write();
+    }
+
+    fn end(&mut self) {
+        if !self.ahead.is_empty() || self.known.is_some() {
+            self.give_up(&self.of_another_search());
+        }
+    }
+
     fn dismiss(&mut self) {
         // What was done is of no use: the search begins anew.
-        self.next = None;
         self.known = None;
+        self.ahead.clear();
+        self.begun.clear();
+        self.told.clear();
         self.held.clear();
         self.terms = None;
         self.buffer.clear();
@@ -216,6 +286,44 @@ impl Crew for Journal<'_> {
         if let Some(crew) = &mut self.crew {
             crew.dismiss();
         }
+        self.listen();
+    }
+}
+
+impl Journal<'_> {
+    /// Offers the items that are not in the file to those who do them.
+    fn hand_on(&mut self) {
+        let (Some(crew), Some(terms)) = (&mut self.crew, self.terms.take()) else { return };
+        let mut items = std::mem::take(&mut self.held);
+        if !self.ahead.is_empty() {
+            items.retain(|(_, item)| !self.ahead.contains_key(&(item.key() as u64)));
+        }
+        if !self.begun.is_empty() {
+            for (_, item) in &mut items {
+                if let Some(begun) = self.begun.get(&(item.key() as u64)) {
+                    *item = item.clone().begun(begun.clone());
+                }
+            }
+        }
+        if !items.is_empty() {
+            crew.offer(terms, &items);
+        }
+    }
+
+    /// Puts down what has become of items before their turn.
+    fn note_news(&mut self) {
+        let Some(crew) = &mut self.crew else { return };
+        let (buffer, told, ahead) = (&mut self.buffer, &mut self.told, &self.ahead);
+        crew.news(&mut |key, news| match news {
+            News::Done(_) if ahead.contains_key(&(key as u64)) => {}
+            News::Done(done) => {
+                told.insert(key as u64);
+                record(buffer, DONE, key as u64, |bytes| done.encode(bytes));
+            }
+            News::Begun(begun) => {
+                record(buffer, BEGUN, key as u64, |bytes| bytes.extend_from_slice(begun));
+            }
+        });
     }
 }
 
@@ -227,47 +335,4 @@ impl Drop for Journal<'_> {
 
 fn damaged(path: &Path, how: &str) -> String {
     format!("the journal {} is damaged: {how}; remove it, or run without --resume", path.display())
-}
-
-/// The content of the next record. `None`: the file ends, perhaps in the middle of a record.
-fn read_record(file: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut header = [0; RECORD_HEADER];
-    if fill(file, &mut header)? < RECORD_HEADER {
-        return Ok(None);
-    }
-    let (length, sums) = header.split_at(4);
-    if sums[..4] != (checksum(length) as u32).to_le_bytes() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the length of a record is wrong"));
-    }
-    let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
-    let mut content = vec![0; length];
-    if fill(file, &mut content)? < length {
-        return Ok(None);
-    }
-    if sums[4..] != checksum(&content).to_le_bytes() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the checksum of a record does not match"));
-    }
-    Ok(Some(content))
-}
-
-/// Reads as much as there is.
-fn fill(file: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut count = 0;
-    while count < bytes.len() {
-        match file.read(&mut bytes[count..]) {
-            Ok(0) => break,
-            Ok(more) => count += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(count)
-}
-
-/// FNV-1a over 64-bit words: guards against damage, not against malice.
-pub(super) fn checksum(bytes: &[u8]) -> u64 {
-    bytes.chunks(8).fold(0xCBF2_9CE4_8422_2325, |hash, chunk| {
-        let word = chunk.iter().rev().fold(0u64, |word, &byte| (word << 8) | u64::from(byte));
-        (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23)
-    })
 }

@@ -1,13 +1,18 @@
 //! One test process: settings in, messages out. The only place that reads the environment, and the public entry
 //! points behind `icb_std::model`.
 
+#[cfg(unix)]
+mod board;
 mod builder;
 mod channel;
 mod explained;
 mod journal;
+#[cfg(unix)]
+mod line;
 mod modelled;
 mod parts;
 mod process;
+mod records;
 mod replayed;
 mod settings;
 mod strategies;

@@ -1,8 +1,9 @@
 //! The default search of one `model`, in parts: who does them.
 
 use super::builder::OnRace;
-use super::journal::{Journal, checksum};
+use super::journal::Journal;
 use super::process::{Closure, Worker};
+use super::records::checksum;
 use super::strategies::partial_order;
 use super::watchdog::Watchdog;
 use crate::explore::Explorer;
@@ -83,7 +84,8 @@ impl Worker {
     /// The processes that share the search; none where it is not shared.
     #[cfg(unix)]
     fn team<'a>(&'a self, f: &'a Closure, watchdog: &Watchdog) -> Option<super::team::Team<'a>> {
-        use super::team::{Team, Tokens, serve};
+        use super::line::serve;
+        use super::team::{Team, Tokens};
         use super::tokens::Pipe;
         let settings = &self.settings;
         // What is promoted, and what failures there are, is found by one.

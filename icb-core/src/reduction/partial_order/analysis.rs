@@ -313,12 +313,12 @@ impl PartialOrder {
 pub(super) struct Deferred {
     /// Events before the state where that was seen.
     pub(super) depth: usize,
-    index: usize,
-    thread: usize,
+    pub(super) index: usize,
+    pub(super) thread: usize,
     /// Number of the pending operation among the thread's events.
-    number: u32,
-    clock: VectorClock,
-    taken_up: bool,
+    pub(super) number: u32,
+    pub(super) clock: VectorClock,
+    pub(super) taken_up: bool,
 }
 
 /// How an event stands to an operation pending after it, with which it conflicts.

@@ -145,6 +145,9 @@ impl PartialOrder {
         self.cursor = index;
         if index >= self.kept {
             self.events.introduce(point.pending.len());
+            if self.tries_to_send && index > self.kept {
+                self.note_receiver(point);
+            }
         }
         if self.nodes[index].place != place {
             self.cursor += 1;

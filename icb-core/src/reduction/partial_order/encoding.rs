@@ -16,6 +16,9 @@ impl Item {
         write(bytes, common as u64);
         write(bytes, (self.way.len() - common) as u64);
         self.way[common..].iter().for_each(|leg| leg.encode(bytes));
+        let begun = self.begun.as_deref().unwrap_or_default();
+        write(bytes, begun.len() as u64);
+        bytes.extend_from_slice(begun);
     }
 
     /// Reads an item that follows another one. `None`: these are not the bytes of one.
@@ -24,7 +27,8 @@ impl Item {
         for _ in 0..reader.length()? {
             way.push(Arc::new(Leg::decode(reader)?));
         }
-        Some(Item { way })
+        let begun = reader.length().and_then(|length| reader.take(length))?;
+        Some(Item { way, begun: (!begun.is_empty()).then(|| begun.into()) })
     }
 }
 
@@ -73,8 +77,7 @@ impl Leg {
         write(bytes, self.sleepers.len() as u64);
         self.sleepers.iter().for_each(|sleeper| sleeper.encode(bytes));
         write(bytes, self.asleep as u64);
-        write(bytes, self.known.len() as u64);
-        self.known.iter().for_each(|thread| write(bytes, thread as u64));
+        write_set(bytes, &self.known);
     }
 
     fn decode(reader: &mut Reader<'_>) -> Option<Leg> {
@@ -84,37 +87,52 @@ impl Leg {
         let sleepers: Vec<Sleeper> =
             (0..reader.length()?).map(|_| Sleeper::decode(reader)).collect::<Option<_>>()?;
         let asleep = reader.length().filter(|&asleep| asleep <= sleepers.len())?;
-        let known: ThreadSet = (0..reader.length()?).map(|_| reader.length()).collect::<Option<_>>()?;
-        Some(Leg { thread, outcomes, sleepers, asleep, known, cost })
+        Some(Leg { thread, outcomes, sleepers, asleep, known: read_set(reader)?, cost })
     }
 }
 
 impl Sleeper {
-    fn encode(&self, bytes: &mut Vec<u8>) {
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         write(bytes, self.thread as u64);
         write(bytes, self.object_count as u64);
         write(bytes, self.new.map_or(0, |mode| mode_number(mode) + 1));
-        let accesses: Vec<Access> = self.footprint.iter().collect();
-        write(bytes, accesses.len() as u64);
-        for access in accesses {
-            write(bytes, (access.object.index() as u64) << 2 | mode_number(access.mode));
-        }
+        write_footprint(bytes, &self.footprint);
     }
 
-    fn decode(reader: &mut Reader<'_>) -> Option<Sleeper> {
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Sleeper> {
         let (thread, object_count) = (reader.length()?, reader.length()?);
         let new = match reader.number()? {
             0 => None,
             number => Some(mode_of(number - 1)?),
         };
-        let mut footprint = Footprint::default();
-        for _ in 0..reader.length()? {
-            let number = reader.number()?;
-            footprint
-                .add(Access { object: ObjectId::new((number >> 2) as usize), mode: mode_of(number & 3)? });
-        }
-        Some(Sleeper { thread, footprint, object_count, new })
+        Some(Sleeper { thread, footprint: read_footprint(reader)?, object_count, new })
     }
+}
+
+pub(super) fn write_footprint(bytes: &mut Vec<u8>, footprint: &Footprint) {
+    write(bytes, footprint.iter().count() as u64);
+    for access in footprint.iter() {
+        write(bytes, (access.object.index() as u64) << 2 | mode_number(access.mode));
+    }
+}
+
+pub(super) fn read_footprint(reader: &mut Reader<'_>) -> Option<Footprint> {
+    let mut footprint = Footprint::default();
+    for _ in 0..reader.length()? {
+        let number = reader.number()?;
+        let object = ObjectId::new((number >> 2) as usize);
+        footprint.add(Access { object, mode: mode_of(number & 3)? });
+    }
+    Some(footprint)
+}
+
+pub(super) fn write_set(bytes: &mut Vec<u8>, set: &ThreadSet) {
+    write(bytes, set.len() as u64);
+    set.iter().for_each(|thread| write(bytes, thread as u64));
+}
+
+pub(super) fn read_set(reader: &mut Reader<'_>) -> Option<ThreadSet> {
+    (0..reader.length()?).map(|_| reader.length()).collect()
 }
 
 const fn mode_number(mode: Mode) -> u64 {

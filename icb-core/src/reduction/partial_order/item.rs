@@ -46,6 +46,8 @@ impl Leg {
 #[derive(Clone, Debug, Default)]
 pub struct Item {
     pub(super) way: Vec<Arc<Leg>>,
+    /// What somebody else has done of it; see [`PartialOrder::save`](super::PartialOrder::save).
+    pub(super) begun: Option<Arc<[u8]>>,
 }
 
 /// A choice that an item has found to be needed at a node on its way.
@@ -94,6 +96,23 @@ impl Item {
         self.depth().max(remains.base + remains.legs.len())
     }
 
+    /// The item, of which so much has been done.
+    #[must_use]
+    pub fn begun(self, begun: Arc<[u8]>) -> Item {
+        Item { begun: Some(begun), ..self }
+    }
+
+    /// What has been done of it, in bytes.
+    #[must_use]
+    pub fn begun_byte_count(&self) -> usize {
+        self.begun.as_ref().map_or(0, |begun| begun.len())
+    }
+
+    /// Takes out what has been done of it.
+    pub(in crate::reduction) fn take_begun(&mut self) -> Option<Arc<[u8]>> {
+        self.begun.take()
+    }
+
     /// Identifies the item among those of its bound.
     #[must_use]
     pub fn key(&self) -> u128 {
@@ -123,7 +142,7 @@ fn extended(way: &[Arc<Leg>], last: Arc<Leg>) -> Item {
     let mut longer = Vec::with_capacity(way.len() + 1);
     longer.extend_from_slice(way);
     longer.push(last);
-    Item { way: longer }
+    Item { way: longer, begun: None }
 }
 
 /// A digest of threads and outcomes, in which different ways are different.

@@ -29,6 +29,7 @@ mod encoding;
 mod events;
 mod footprint;
 mod grow;
+mod halfway;
 mod item;
 mod node;
 mod script;
@@ -102,6 +103,8 @@ pub struct PartialOrder {
     fresh: usize,
     /// Events that the next execution only repeats.
     kept: usize,
+    /// The item is gone on with by somebody else: events are to be made again.
+    without_events: bool,
     /// Branches of the current node that have been asked for.
     branch_cursor: usize,
     script: Script,
@@ -149,6 +152,7 @@ impl PartialOrder {
             cursor: 0,
             fresh: 0,
             kept: 0,
+            without_events: false,
             branch_cursor: 0,
             script: Script::default(),
             events: Events::default(),
@@ -206,6 +210,7 @@ impl PartialOrder {
         self.budget = (self.max_bound.is_some() || bound < BOUNDS_BEFORE_UNBOUNDED).then_some(bound);
         self.item = Item::root();
         self.depth = 0;
+        self.without_events = false;
         self.started = false;
         self.bound_pruned = 0;
     }
@@ -261,11 +266,12 @@ impl Strategy for PartialOrder {
         self.branch_cursor = 0;
         self.pending_count = 0;
         // The event of the last node is another one, or has another outcome; those before it are repeated.
-        self.kept = self.depth.saturating_sub(1);
+        let repeated = self.depth.saturating_sub(1);
+        self.kept = if std::mem::take(&mut self.without_events) { 0 } else { repeated };
         self.script
             .rewind(self.nodes.get(self.kept).map_or(0, |node| if self.kept == 0 { 0 } else { node.script }));
         self.events.truncate(self.kept);
-        while self.deferred.pop_if(|deferred| deferred.depth > self.kept).is_some() {}
+        while self.deferred.pop_if(|deferred| deferred.depth > repeated).is_some() {}
         found
     }
 

@@ -11,6 +11,7 @@ impl PartialOrder {
         self.depth = 0;
         self.started = false;
         self.kept = 0;
+        self.without_events = false;
         self.events.truncate(0);
         self.deferred.clear();
     }

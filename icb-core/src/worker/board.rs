@@ -1,0 +1,285 @@
+//! What has become of the items that processes share: which wait, which are at work, which are done before their turn. It starts
+//! no process and talks to none.
+
+use super::team::Tokens;
+use crate::reduction::{Done, Item, Look, News, Terms};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Items that a process is given at a time, at most.
+const MAX_BATCH: usize = 8;
+/// Nodes of the ways to items that are sent to a process that has not answered: with some ten bytes each they fit into a
+/// socket, so that nobody waits for one who waits for him.
+const MAX_NODES_ON_THE_WAY: usize = 1_500;
+/// Items that are done before their turn, at most: as much may be held in memory, and in vain if one before them fails.
+const MAX_AHEAD: usize = 2_048;
+/// How often a process without a token asks for one.
+const BETWEEN_TOKENS: Duration = Duration::from_millis(5);
+
+/// The board, and who waits for something to change there.
+#[derive(Default)]
+pub(super) struct Shared {
+    board: Mutex<Board>,
+    /// There are items, or it is over: for those who hand them out.
+    pub(super) changed: Condvar,
+    /// What is needed next is there: for the search.
+    pub(super) arrived: Condvar,
+}
+
+/// The items.
+#[derive(Default)]
+pub(super) struct Board {
+    terms: Option<Terms>,
+    /// Items that nobody does yet: what the search has offered, and what it will come to once it has taken over what is done
+    /// already. The first is needed first, or nearly.
+    waiting: BTreeMap<Rank, (u128, Item)>,
+    /// Items that the search has offered so far.
+    offered: u64,
+    /// What has become of each item.
+    fates: HashMap<u128, Fate>,
+    /// Extras that have been found, here or by the search.
+    found: HashSet<u128>,
+    done_count: usize,
+    /// What the search waits for.
+    pub(super) needed: Option<u128>,
+    /// What has not been told yet, if anybody has asked.
+    news: Option<Vec<(u128, Option<Vec<u8>>)>>,
+    /// Processes that have not gone.
+    pub(super) alive: usize,
+    /// Counts dismissals: what was assigned before the last one is of no use.
+    epoch: u64,
+    pub(super) over: bool,
+}
+
+/// When an item is needed: what was offered later comes first, and then what is left of an item after the item.
+pub(super) type Rank = Vec<u64>;
+
+/// What has become of an item.
+enum Fate {
+    /// Nobody does it yet.
+    Waiting(Rank),
+    /// Some process is at it, or will be.
+    Assigned,
+    /// It is done; `None`: to be done here.
+    Done(Option<Box<Done>>),
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is to be done together.
+pub(super) struct Batch {
+    pub(super) terms: Terms,
+    pub(super) items: Vec<Asked>,
+}
+
+/// An item that a process has been asked for.
+pub(super) struct Asked {
+    key: u128,
+    rank: Rank,
+    pub(super) item: Item,
+    /// Of the board that it was taken from.
+    epoch: u64,
+}
+
+impl Board {
+    /// The search offers these. The last is needed first, and before all that were offered earlier.
+    pub(super) fn offer(&mut self, terms: Terms, items: &[(u64, Item)]) {
+        if self.alive == 0 {
+            return;
+        }
+        self.terms = Some(terms);
+        for (_, item) in items {
+            let key = item.key();
+            match self.fates.get(&key) {
+                Some(Fate::Waiting(rank)) => drop(self.waiting.remove(rank)),
+                // It has been begun before the search has come to it.
+                Some(_) => continue,
+                None => {}
+            }
+            self.offered += 1;
+            self.add(vec![u64::MAX - self.offered], key, item.clone());
+        }
+    }
+
+    /// The search has found these extras.
+    pub(super) fn note_found(&mut self, keys: &[u128]) {
+        self.found.extend(keys);
+    }
+
+    /// What the search needs to know of the item whose turn it is; `None`: it has to wait.
+    pub(super) fn look(&mut self, key: u128) -> Option<Look> {
+        match self.fates.get(&key) {
+            None => Some(Look::Here),
+            Some(Fate::Done(_)) => {
+                self.done_count -= 1;
+                match self.fates.remove(&key) {
+                    Some(Fate::Done(Some(done))) => Some(Look::Done(done)),
+                    _ => Some(Look::Here),
+                }
+            }
+            Some(Fate::Waiting(_)) if self.alive == 0 => {
+                self.forget(key);
+                Some(Look::Here)
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// The search knows by itself what the item comes to.
+    pub(super) fn forget(&mut self, key: u128) {
+        match self.fates.remove(&key) {
+            Some(Fate::Done(_)) => self.done_count -= 1,
+            Some(Fate::Waiting(rank)) => drop(self.waiting.remove(&rank)),
+            _ => {}
+        }
+    }
+
+    /// What has become of items, since this was last asked, whose turn has not come.
+    pub(super) fn tell_news(&mut self, tell: &mut dyn FnMut(u128, News<'_>)) {
+        for (key, begun) in self.news.replace(Vec::new()).unwrap_or_default() {
+            match (begun, self.fates.get(&key)) {
+                (Some(begun), _) => tell(key, News::Begun(&begun)),
+                (None, Some(Fate::Done(Some(done)))) => tell(key, News::Done(done)),
+                // The search has taken it over, or will do it itself.
+                (None, _) => {}
+            }
+        }
+    }
+
+    /// Nothing is needed any more.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+        self.fates.clear();
+        self.found.clear();
+        self.done_count = 0;
+        self.news.iter_mut().for_each(Vec::clear);
+        self.epoch += 1;
+    }
+
+    /// A process has answered for an item; `None`: it is to be done by the search itself. Whether the search waits for it.
+    pub(super) fn answer(&mut self, asked: &Asked, done: Option<Done>) -> bool {
+        let keyed = |items: Vec<Item>| items.into_iter().map(|item| (item.key(), item)).collect::<Vec<_>>();
+        let left = done
+            .as_ref()
+            .map(|done| (keyed(asked.item.parts(&done.remains)), keyed(asked.item.extras(&done.remains))));
+        if self.take(asked.key, asked.epoch, done)
+            && let Some((parts, extras)) = left
+        {
+            self.look_ahead(&asked.rank, parts, extras);
+        }
+        self.needed == Some(asked.key)
+    }
+
+    /// A process says how far it has come with an item.
+    pub(super) fn note_begun(&mut self, asked: &Asked, begun: Vec<u8>) {
+        if asked.epoch == self.epoch
+            && let Some(news) = &mut self.news
+        {
+            news.push((asked.key, Some(begun)));
+        }
+    }
+
+    /// The process is gone that was asked for these.
+    pub(super) fn give_up(&mut self, asked: impl IntoIterator<Item = Asked>) {
+        for asked in asked {
+            self.take(asked.key, asked.epoch, None);
+        }
+        self.alive -= 1;
+    }
+
+    /// What has become of an item; `None`: to be done here. Whether somebody wants to know.
+    fn take(&mut self, key: u128, epoch: u64, done: Option<Done>) -> bool {
+        if epoch != self.epoch || !matches!(self.fates.get(&key), Some(Fate::Assigned)) {
+            return false;
+        }
+        if let Some(news) = self.news.as_mut().filter(|_| done.is_some()) {
+            news.push((key, None));
+        }
+        self.fates.insert(key, Fate::Done(done.map(Box::new)));
+        self.done_count += 1;
+        true
+    }
+
+    /// What an item leaves can be done before the search has come to it.
+    fn look_ahead(&mut self, rank: &Rank, parts: Vec<(u128, Item)>, mut extras: Vec<(u128, Item)>) {
+        extras.retain(|(key, _)| self.found.insert(*key));
+        for (position, (key, item)) in (0..).zip(parts.into_iter().chain(extras.into_iter().rev())) {
+            if !self.fates.contains_key(&key) {
+                let mut rank = rank.clone();
+                rank.push(position);
+                self.add(rank, key, item);
+            }
+        }
+    }
+
+    fn add(&mut self, rank: Rank, key: u128, item: Item) {
+        self.fates.insert(key, Fate::Waiting(rank.clone()));
+        self.waiting.insert(rank, (key, item));
+    }
+
+    /// So much is done before its turn that nothing is begun but what the search waits for.
+    pub(super) fn is_far_ahead(&self) -> bool {
+        self.done_count >= MAX_AHEAD
+    }
+
+    /// Items for a process: some of those that are needed first, but not all that there are; at least one, unless it is `busy`, when
+    /// it gets none that it would have to listen for.
+    fn next_items(&mut self, busy: bool) -> Vec<Asked> {
+        let share = self.waiting.len().div_ceil(2 * self.alive.max(1)).clamp(1, MAX_BATCH);
+        let mut items = Vec::new();
+        let mut nodes = 0;
+        while items.len() < share
+            && self.has_items()
+            && let Some(first) = self.waiting.first_entry()
+        {
+            let (_, item) = first.get();
+            nodes += item.depth() + item.begun_byte_count() / 10;
+            if busy && nodes > MAX_NODES_ON_THE_WAY {
+                break;
+            }
+            let (rank, (key, item)) = first.remove_entry();
+            self.fates.insert(key, Fate::Assigned);
+            items.push(Asked { key, rank, item, epoch: self.epoch });
+        }
+        items
+    }
+
+    /// Whether there is something for a process to do.
+    fn has_items(&self) -> bool {
+        let first = self.waiting.first_key_value().map(|(_, (key, _))| *key);
+        first.is_some() && (!self.is_far_ahead() || first == self.needed)
+    }
+}
+
+/// Waits for items, and for leave to do them; unless the process is `busy`, when there are just some or none. The outer
+/// `None`: there are none; the inner one: it is over.
+pub(super) fn next_batch(shared: &Shared, tokens: Option<&dyn Tokens>, busy: bool) -> Option<Option<Batch>> {
+    let mut board = shared.lock();
+    loop {
+        if board.over {
+            return Some(None);
+        }
+        if let Some(terms) = board.terms.filter(|_| board.has_items()) {
+            if busy || tokens.is_none_or(Tokens::take) {
+                let items = board.next_items(busy);
+                if !items.is_empty() {
+                    return Some(Some(Batch { terms, items }));
+                }
+                // What there is is not for one who is busy.
+                return None;
+            }
+            let waited = shared.changed.wait_timeout(board, BETWEEN_TOKENS);
+            board = waited.unwrap_or_else(PoisonError::into_inner).0;
+            continue;
+        }
+        if busy {
+            return None;
+        }
+        board = shared.changed.wait(board).unwrap_or_else(PoisonError::into_inner);
+    }
+}
