@@ -69,7 +69,7 @@ cases! {
     arc: counts weak_and_cyclic unwrapping mutation conversions comparisons uninitialised raw shared_between_threads;
     atomics: integers booleans pointers orderings updates hints layout message_passing;
     channels: unbounded bounded rendezvous disconnected trying timeouts iterators formatting;
-    locals: values lazily_initialised destructors cells;
+    locals: values lazily_initialised destructors what_destructors_find cells;
     locks: mutex mutex_poison try_lock mutex_formats rwlock rwlock_poison downgrade rwlock_formats condvar
         condvar_timeout barrier unsized_data statics;
     once: call_once poisoned_once once_lock once_lock_panics lazy_lock lazy_lock_poisoned formats racing;

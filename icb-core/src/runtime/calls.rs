@@ -214,14 +214,14 @@ pub fn local(key: *const ()) -> Option<*mut ()> {
     })
 }
 
-/// Sets the calling thread's value for a key. `drop` is called with the value at the end of the thread (values
-/// are dropped in the order in which they were set, each unset first) or, for a thread that never ends, never.
-/// `false` outside an execution.
-pub fn set_local(key: *const (), value: *mut (), drop: unsafe fn(*mut ())) -> bool {
+/// Sets the calling thread's value for a key. `drop` is called with the value at the end of the thread or, for a thread
+/// that never ends, never: values that need it are dropped the latest first, each unset before, as `std` does on Linux;
+/// then those go whose destructors do nothing. `false` outside an execution.
+pub fn set_local(key: *const (), value: *mut (), drop: unsafe fn(*mut ()), needs_drop: bool) -> bool {
     let Some(running) = running() else { return false };
     running.with(|e| {
         let current = e.current;
-        e.threads[current].locals.push(Local { key, value, drop, gone: false });
+        e.threads[current].locals.push(Local { key, value, drop, needs_drop, gone: false });
     });
     true
 }

@@ -464,21 +464,22 @@ fn begin(running: &Running) {
     });
 }
 
-/// Drops the thread-local values in the order in which they were set; destructors may set new ones.
+/// Drops the thread-local values, the latest first; destructors may set new ones. Those that need no destructor can be used
+/// up to the end.
 fn drop_locals(running: &Running) {
     if running.with(|e| e.threads[e.current].locals.is_empty()) {
         return;
     }
-    let mut next = 0;
     while let Some((value, drop)) = running.with(|e| {
         let current = e.current;
-        let local = e.threads[current].locals.get_mut(next)?;
+        let left = || e.threads[current].locals.iter().enumerate().rev().filter(|(_, local)| !local.gone);
+        let (next, _) = left().find(|(_, local)| local.needs_drop).or_else(|| left().next())?;
+        let local = &mut e.threads[current].locals[next];
         local.gone = true;
-        next += 1;
         Some((local.value, local.drop))
     }) {
-        // SAFETY: `set_local` was given the value together with the function that drops it; `gone` and `next` see to
-        // it that this happens once.
+        // SAFETY: `set_local` was given the value together with the function that drops it; `gone` sees to it that this
+        // happens once.
         let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { drop(value) }));
         if dropped.is_err() {
             running.with(|e| panics::note_uncaught(e, "a thread-local destructor panicked"));

@@ -57,6 +57,8 @@ pub(crate) struct Local {
     pub(crate) key: *const (),
     pub(crate) value: *mut (),
     pub(crate) drop: unsafe fn(*mut ()),
+    /// Its destructor does something: it goes in its turn. Else it stays to the end.
+    pub(crate) needs_drop: bool,
     pub(crate) gone: bool,
 }
 

@@ -1,6 +1,6 @@
 //! `thread_local!` and `LocalKey`. Modelled: every thread of an execution has its own values, made at their first use
-//! and dropped when the thread ends, in the order in which they were made. Accesses are no steps: nobody else
-//! reaches the values. Not modelled: that some platforms drop the values in another order, or those of the main thread
+//! and dropped when the thread ends, the latest first, as `std` does on Linux; those whose destructors do nothing can be used
+//! to the end. Accesses are no steps: nobody else reaches the values. Not modelled: that some platforms drop the values in another order, or those of the main thread
 //! not at all. Outside an execution a key is a thread-local of the real `std`.
 
 use crate::door;
@@ -164,7 +164,7 @@ impl<T: 'static> LocalKey<T> {
             return old;
         }
         let value = Box::into_raw(Box::new(value));
-        door::set_local(self.address(), value.cast(), drop_value::<T>);
+        door::set_local(self.address(), value.cast(), drop_value::<T>, ::std::mem::needs_drop::<T>());
         value
     }
 

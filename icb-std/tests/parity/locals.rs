@@ -54,9 +54,8 @@ pub(crate) fn destructors() {
     })
     .join()
     .unwrap();
-    let mut seen = order.lock().unwrap().clone();
-    seen.sort();
-    assert_eq!(seen, [1, 2]);
+    let seen = order.lock().unwrap().clone();
+    assert_eq!(seen, [1, 2], "the latest first");
 
     // After its destruction a value is gone.
     struct Looks(Arc<Mutex<Option<bool>>>);
@@ -72,6 +71,38 @@ pub(crate) fn destructors() {
     let theirs = answer.clone();
     thread::spawn(move || LOOKS.set(Some(Looks(theirs)))).join().unwrap();
     assert_eq!(*answer.lock().unwrap(), Some(true));
+}
+
+/// What destructors find of the other values: those made before are still there, those made later are gone, and those
+/// that need no destructor stay.
+pub(crate) fn what_destructors_find() {
+    type Found = (&'static str, [bool; 3], u32, u32);
+    struct Looks(&'static str, Arc<Mutex<Vec<Found>>>);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            let there = [&A, &B, &C].map(|key| key.try_with(|_| ()).is_ok());
+            self.1.lock().unwrap().push((self.0, there, PLAIN.get(), CONST.get()));
+        }
+    }
+    thread_local! {
+        static A: RefCell<Option<Looks>> = const { RefCell::new(None) };
+        static B: RefCell<Option<Looks>> = const { RefCell::new(None) };
+        static C: RefCell<Option<Looks>> = const { RefCell::new(None) };
+        static PLAIN: Cell<u32> = Cell::new(7);
+        static CONST: Cell<u32> = const { Cell::new(8) };
+    }
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let theirs = found.clone();
+    thread::spawn(move || {
+        B.set(Some(Looks("b", theirs.clone())));
+        A.set(Some(Looks("a", theirs)));
+        PLAIN.set(9);
+    })
+    .join()
+    .unwrap();
+    // C is made by the first destructor, and goes before B.
+    let expected = [("a", [false, true, true], 9, 8), ("b", [false, false, false], 9, 8)];
+    assert_eq!(*found.lock().unwrap(), expected);
 }
 
 pub(crate) fn cells() {
