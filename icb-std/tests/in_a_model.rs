@@ -307,6 +307,31 @@ fn channels_and_joins_in_destructors_survive_a_given_up_execution() {
     });
 }
 
+/// A failed execution is given up as it is, its thread-local values included: the next one has none of them.
+#[test]
+fn thread_local_values_of_a_failed_execution_are_gone() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("in a destructor");
+        }
+    }
+    thread_local! {
+        static USES: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+        static PANICS: Panics = const { Panics };
+    }
+    // The first execution, in which the determinism of the test is looked at, fails; the search meets the failure again.
+    let report = explore(1, || {
+        assert_eq!(USES.replace(1), 0, "a value of another execution");
+        thread::spawn(|| PANICS.with(|_| ())).join().unwrap();
+    });
+    let failure = report.failure.expect("a destructor panics");
+    assert_eq!(failure.message, "a thread-local destructor panicked: in a destructor");
+    assert!(failure.location.is_some_and(|place| place.file.ends_with("in_a_model.rs")));
+    let backtrace = &failure.trace.failure_backtrace;
+    assert!(backtrace.iter().any(|frame| frame.function.contains("Panics")), "{backtrace:?}");
+}
+
 #[test]
 fn a_panic_that_nobody_joins_is_a_failure() {
     fails(0, FailureKind::Panic, || {

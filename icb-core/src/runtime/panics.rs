@@ -41,11 +41,9 @@ fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
 
 /// Something panicked where nobody catches it.
 pub(super) fn note_uncaught(e: &mut Execution, what: &str) {
-    let message = match &e.threads[e.current].panic {
-        Some(panic) => format!("{what}: {}", panic.message),
-        None => what.to_owned(),
-    };
-    e.fail(Failure::new(FailureKind::Panic, message));
+    let mut failure = failure(e, e.current);
+    failure.message = format!("{what}: {}", failure.message);
+    e.stop(End::Failed(Box::new(failure)));
 }
 
 fn failure(e: &Execution, thread: usize) -> Failure {

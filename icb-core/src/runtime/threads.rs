@@ -231,6 +231,8 @@ impl Thread {
         self.unwinds_late = false;
         self.spurious_failures = 0;
         self.stack.clear();
+        // Of an execution whose threads were given up as they were.
+        self.locals.clear();
     }
 
     /// It has read something without changing anything.
