@@ -187,20 +187,40 @@ impl Signature {
     pub fn difference(&self, other: &Signature) -> Option<String> {
         let count = self.steps.len().max(other.steps.len());
         let first = (0..count).find(|&i| self.steps.get(i) != other.steps.get(i))?;
-        let side = |signature: &Signature| match (signature.steps.get(first), signature.places.get(first)) {
-            (Some(Noted { thread, operation, .. }), Some(place)) => {
-                let place = place.and_then(Place::location);
-                let place = place.map_or(String::new(), |place| format!(" at {}:{}", place.file, place.line));
-                format!("{thread} performed {:?}{place}", operation.action)
-            }
-            _ => "it was over".to_owned(),
-        };
+        let (mut one, mut two) = (self.in_words(first), other.in_words(first));
+        if one == two
+            && let (Some(here), Some(there)) = (self.steps.get(first), other.steps.get(first))
+        {
+            let on_others = here.operation != there.operation;
+            one += &here.details(on_others);
+            two += &there.details(on_others);
+        }
         Some(format!(
-            "at step {first} the test did two different things with one schedule (first time: {}; second time: {}): it depends on \
+            "at step {first} the test did two different things with one schedule (first time: {one}; second time: {two}): it depends on \
              something outside the model (the real clock, random hashing, an address, a global, a file)",
-            side(self),
-            side(other)
         ))
+    }
+
+    fn in_words(&self, step: usize) -> String {
+        let (Some(noted), Some(place)) = (self.steps.get(step), self.places.get(step)) else {
+            return "it was over".to_owned();
+        };
+        let place = place.and_then(Place::location);
+        let place = place.map_or(String::new(), |place| format!(" at {}:{}", place.file, place.line));
+        format!("{} performed {:?}{place}", noted.thread, noted.operation.action)
+    }
+}
+
+impl Noted {
+    /// What tells it from another step of the same thread at the same place.
+    fn details(&self, on_others: bool) -> String {
+        if on_others {
+            let other = self.operation.other;
+            let other = if other.is_some() { format!(" and {other}") } else { String::new() };
+            return format!(" on object {}{other}", self.operation.object);
+        }
+        let part = |word: &str, bits: Option<u64>| bits.map(|bits| format!(", {word} {bits}"));
+        [part("read", self.read), part("wrote", self.written)].into_iter().flatten().collect()
     }
 }
 
@@ -234,5 +254,32 @@ impl Observer for Shape {
     fn step(&mut self, event: &StepEvent<'_>) {
         self.blocking += u64::from(event.operation.action.is_blocking());
         self.preemptions += u32::from(event.preemption);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{ObjectId, Ordering};
+
+    #[test]
+    fn what_differs_is_named() {
+        let noted = |object: usize, read: u64| Noted {
+            thread: ThreadId::MAIN,
+            operation: Operation::new(Action::Load(Ordering::SeqCst), ObjectId::new(object)),
+            place: 1,
+            read: Some(read),
+            written: None,
+        };
+        let signature = |step| Signature { steps: vec![step], places: vec![None], pointers: vec![false] };
+        let difference = |a, b| signature(a).difference(&signature(b));
+        assert_eq!(difference(noted(1, 2), noted(1, 2)), None);
+        let objects = difference(noted(1, 2), noted(3, 2)).unwrap();
+        assert!(
+            objects.contains("Load(SeqCst) on object #1; second time: ") && objects.contains("#3)"),
+            "{objects}"
+        );
+        let values = difference(noted(1, 2), noted(1, 4)).unwrap();
+        assert!(values.contains(", read 2; second time: ") && values.contains(", read 4)"), "{values}");
     }
 }

@@ -298,10 +298,11 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "lock balance",
             "Mutex<i64> #",
             "proved unchanged::lib::tests::deposits: no failure in any execution (exhaustive)",
+            "proved unchanged::lib::tests::in_the_order_of_a_hash_map: no failure in any execution (exhaustive)",
             "one thread unchanged::lib::tests::a_result, unchanged::lib::tests::one_thread, ",
             "unchanged::lib::tests::panics_as_expected\n",
             "run once unchanged::lib::tests::waits_for_a_pipe: it blocks, or computes very long, outside the model",
-            "5 passed, 1 failed",
+            "6 passed, 1 failed",
             "Replay it with:  cargo icb replay ",
         ],
     );

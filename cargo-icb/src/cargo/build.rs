@@ -206,6 +206,7 @@ fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut 
     if let Some(zero) = &recipe.zero {
         shared.push(("ICB_STACK_SIZE".into(), STACK_SIZE.into()));
         shared.push(("ICB_DETACHED".into(), "1".into()));
+        shared.push(("ICB_FIXED_HASHING".into(), "1".into()));
         let files: Vec<&str> =
             artifacts.iter().flat_map(|made| &made.filenames).map(|p| p.as_str()).collect();
         built.notes = zero.notes(&files);

@@ -246,7 +246,7 @@ impl Quarantine {
 /// Runs `f`, which is the engine's own work, without the quarantine: what it frees is no business of the execution.
 pub(super) fn aside<R>(f: impl FnOnce() -> R) -> R {
     let quarantine = QUARANTINE.with(|current| current.replace(std::ptr::null_mut()));
-    let result = f();
+    let result = super::hashing::undisturbed(f);
     QUARANTINE.with(|current| current.set(quarantine));
     result
 }

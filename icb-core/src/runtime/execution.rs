@@ -43,6 +43,8 @@ pub struct Settings {
     pub sequential: bool,
     /// Whether threads that wait for ever are no failure once the test itself has ended, as under Rust's own harness.
     pub detached: bool,
+    /// Whether `std`'s random hashing begins with the same keys in every execution.
+    pub fixed_hashing: bool,
 }
 
 impl Default for Settings {
@@ -58,6 +60,7 @@ impl Default for Settings {
             run_out: false,
             sequential: false,
             detached: false,
+            fixed_hashing: false,
         }
     }
 }

@@ -10,6 +10,7 @@ mod coroutine;
 mod debugger;
 mod decision;
 mod execution;
+mod hashing;
 mod histories;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub mod hooks;
@@ -352,6 +353,20 @@ impl CoroutineProgram {
             e.quarantine.passes = e.settings.sequential;
             &raw mut *e.quarantine
         });
+        if self.running.with(|e| e.settings.fixed_hashing) {
+            hashing::fixed(|| self.run_in(quarantine, chooser, observer));
+        } else {
+            self.run_in(quarantine, chooser, observer);
+        }
+        self.finish()
+    }
+
+    fn run_in(
+        &self,
+        quarantine: *mut Quarantine,
+        chooser: &mut dyn Chooser,
+        observer: Option<&mut dyn Observer>,
+    ) {
         Quarantine::during(quarantine, || {
             RUNNING.set(&self.running, || {
                 self.start(chooser, observer);
@@ -369,7 +384,6 @@ impl CoroutineProgram {
             });
             self.restore_statics();
         });
-        self.finish()
     }
 }
 

@@ -218,6 +218,15 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether `std`'s random hashing (`RandomState`, which `HashMap` takes by default) begins with the same keys in every
+    /// execution. Off by default: a test in which they matter is then a divergence. `cargo icb` turns it on for tests that
+    /// know nothing of icb. Linux only; elsewhere hashing stays random.
+    #[must_use]
+    pub fn fixed_hashing(mut self, fixed_hashing: bool) -> Self {
+        self.settings.fixed_hashing = fixed_hashing;
+        self
+    }
+
     /// Runs only this execution.
     #[must_use]
     pub fn replay(mut self, schedule: Schedule) -> Self {

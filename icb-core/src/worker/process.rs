@@ -73,6 +73,7 @@ impl Worker {
             run_out: self.settings.run_out && !self.settings.sequential,
             sequential: self.settings.sequential,
             detached: self.settings.detached,
+            fixed_hashing: self.settings.fixed_hashing,
         }
     }
 

@@ -47,6 +47,7 @@ pub(super) struct Settings {
     /// Executions of each bound whose blocking steps are counted.
     pub(super) measured_executions: u64,
     pub(super) detached: bool,
+    pub(super) fixed_hashing: bool,
     pub(super) watchdog: Duration,
     /// How long a replay may look for the orders that its failure takes.
     pub(super) explain: Duration,
@@ -86,6 +87,7 @@ impl Default for Settings {
             journal_key: None,
             measured_executions: 0,
             detached: false,
+            fixed_hashing: false,
             watchdog: Duration::from_secs(10),
             explain: Duration::from_secs(2),
             simplify: Duration::ZERO,
@@ -207,6 +209,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_DETACHED") {
             self.detached = one_of("ICB_DETACHED", &text, &[("1", true), ("0", false)])?;
+        }
+        if let Some(text) = lookup("ICB_FIXED_HASHING") {
+            self.fixed_hashing = one_of("ICB_FIXED_HASHING", &text, &[("1", true), ("0", false)])?;
         }
         if let Some(text) = lookup("ICB_RUN_OUT") {
             self.run_out = one_of("ICB_RUN_OUT", &text, &[("1", true), ("0", false)])?;
