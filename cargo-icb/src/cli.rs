@@ -382,10 +382,15 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "PACKAGE", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) except: Vec<String>,
-    /// Zero-change: check every load and store of memory that no type wraps (raw pointers, `UnsafeCell::get`, `static mut`)
-    #[arg(long)]
+    /// Check every load and store of memory that no type wraps (raw pointers, `UnsafeCell::get`, `static mut`), or say why
+    /// that is not possible [default: where there is unsafe code and it is possible]
+    #[arg(long, overrides_with = "no_accesses")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) accesses: bool,
+    /// Do not check them
+    #[arg(long, overrides_with = "accesses")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) no_accesses: bool,
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH")]
     #[serde(skip)]

@@ -22,8 +22,8 @@ mod worker;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(library) = cargo::wrapper::library() {
-        return cargo::wrapper::run(&library);
+    if cargo::wrapper::is_called() {
+        return cargo::wrapper::run();
     }
     let cli = match cli::parse(std::env::args_os()) {
         Ok(cli) => cli,

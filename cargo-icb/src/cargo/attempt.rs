@@ -100,7 +100,7 @@ impl Attempts<'_> {
                 }
             }
         }
-        let as_it_is = self.swap.rewrite(arguments, Facades::None, None);
+        let as_it_is = self.swap.without_flags().rewrite(arguments, Facades::None, None);
         self.notes.write(reason.unwrap_or_default());
         execute(self.compiler.command(as_it_is))
     }

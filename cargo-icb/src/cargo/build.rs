@@ -1,11 +1,12 @@
 //! Builds the tests: an own target directory, an own profile, `--cfg icb`, everything else as the user has it.
 
+use super::accesses::{self, Decision, Seen};
 use super::attempt::Note;
-use super::config::{Config, FLAGS, Route, bootstrap};
+use super::config::{self, Config, Route, bootstrap};
 use super::metadata::{Workspace, has_harness};
 use super::tests::TargetId;
-use super::zero::{Zero, divide};
-use super::{facade, swap};
+use super::zero::{Lists, Zero, divide};
+use super::{facade, probe, swap, wrapper};
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use cargo_metadata::{Artifact, BuildScript, Message, Package, PackageId};
@@ -42,6 +43,8 @@ pub(crate) struct Executable {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Its package knows nothing of icb: every test is explored as it is.
     pub(crate) unchanged: bool,
+    /// It reports accesses to plain memory.
+    pub(crate) accesses: bool,
 }
 
 /// What a build has made.
@@ -52,6 +55,8 @@ pub(crate) struct Build {
     pub(crate) skipped: Vec<TargetId>,
     /// What was to be instrumented, and could not be.
     pub(crate) notes: Vec<Note>,
+    /// Why accesses to plain memory are not checked.
+    pub(crate) remarks: Vec<String>,
 }
 
 /// The stack of a thread in tests that know nothing of icb: what real threads have.
@@ -70,24 +75,60 @@ pub(crate) fn build(
 ) -> Result<Build, Error> {
     workspace.check_selection(targets)?;
     let division = divide(workspace, targets);
-    let mut build = Build { executables: Vec::new(), skipped: Vec::new(), notes: Vec::new() };
+    let mut build =
+        Build { executables: Vec::new(), skipped: Vec::new(), notes: Vec::new(), remarks: Vec::new() };
     if let Some(targets) = &division.opted_in {
-        let recipe = Recipe::new(workspace, options)?;
-        let swap = swap::prepare(workspace, options, &recipe)?;
-        let made = run(recipe.tests(targets, swap))?;
-        assemble(workspace, &recipe, made, &mut build);
+        build_opted_in(workspace, targets, options, &mut build)?;
     }
     if let Some(targets) = &division.unchanged {
-        let mut recipe = Recipe::new(workspace, options)?;
-        let facade = facade::prepare(workspace, options, &recipe.triple)?;
-        let zero = Zero::new(workspace, options, facade)?;
-        let environment = zero.environment(&recipe)?;
-        recipe.directory = zero.directory.clone();
-        recipe.zero = Some(zero);
-        let made = run(recipe.tests(targets, environment))?;
-        assemble(workspace, &recipe, made, &mut build);
+        build_unchanged(workspace, targets, options, &mut build)?;
     }
     Ok(build)
+}
+
+/// Packages that name the mirrored library.
+fn build_opted_in(
+    workspace: &Workspace,
+    targets: &TargetArgs,
+    options: &BuildArgs,
+    built: &mut Build,
+) -> Result<(), Error> {
+    let mut recipe = Recipe::new(workspace, options)?;
+    let instrumented = workspace.instrumented(&options.instrument);
+    recipe.accesses = accesses::decide(workspace, targets, options, &recipe, &Seen::Opted(&instrumented))?;
+    recipe.hooks = probe::hooks(workspace, &recipe.triple);
+    let swap = swap::prepare(workspace, options, &recipe)?;
+    let made = run(recipe.tests(targets, swap)?)?;
+    assemble(workspace, &recipe, made, built);
+    Ok(())
+}
+
+/// Packages that know nothing of it.
+fn build_unchanged(
+    workspace: &Workspace,
+    targets: &TargetArgs,
+    options: &BuildArgs,
+    built: &mut Build,
+) -> Result<(), Error> {
+    let mut recipe = Recipe::new(workspace, options)?;
+    let lists = Lists::new(workspace, options);
+    recipe.accesses = accesses::decide(workspace, targets, options, &recipe, &lists.seen())?;
+    let facade = facade::prepare(workspace, options, &recipe.triple)?;
+    let zero = Zero::new(workspace, lists, facade);
+    recipe.directory = zero.directory.clone();
+    recipe.zero = Some(zero);
+    let mut made = run(recipe.tests(targets, Vec::new())?)?;
+    let note = recipe.zero.as_ref().and_then(|zero| zero.notes(&files(&made)).into_iter().next());
+    if let Some(note) = note.filter(|_| recipe.accesses.on && !options.accesses) {
+        recipe.accesses = accesses::not_instrumented(&note.package);
+        made = run(recipe.tests(targets, Vec::new())?)?;
+    }
+    assemble(workspace, &recipe, made, built);
+    Ok(())
+}
+
+fn files(made: &Made) -> Vec<&str> {
+    made.artifacts.iter().flat_map(|made| &made.filenames).map(|path| path.as_str()).collect()
 }
 
 /// How everything is built: what is the same for the tests and for the mirrored library.
@@ -96,6 +137,10 @@ pub(crate) struct Recipe<'a> {
     directory: PathBuf,
     /// If the packages know nothing of icb.
     zero: Option<Zero>,
+    /// Whether accesses to plain memory are reported.
+    pub(crate) accesses: Decision,
+    /// Hooks for programs that nothing of icb is linked into.
+    hooks: PathBuf,
     /// The user's configuration of cargo.
     pub(crate) config: Config,
     /// The target triple.
@@ -121,19 +166,20 @@ impl<'a> Recipe<'a> {
         };
         let profile = options.profile.clone().unwrap_or_else(|| "icb".to_owned());
         let directory = workspace.directory.clone();
-        Ok(Recipe { options, directory, zero: None, config, triple, tell_triple, profile })
+        let (accesses, hooks) = (Decision::default(), PathBuf::new());
+        Ok(Recipe { options, directory, zero: None, accesses, hooks, config, triple, tell_triple, profile })
     }
 
     /// The command that builds the tests of a selection.
-    fn tests(&self, targets: &TargetArgs, environment: swap::Environment) -> Command {
-        let mut command = self.command("test");
+    fn tests(&self, targets: &TargetArgs, environment: swap::Environment) -> Result<Command, Error> {
+        let mut command = self.command("test")?;
         command.args(["--no-run", "--message-format=json-render-diagnostics"]);
         command.args(targets.to_cargo()).args(self.options.features_to_cargo()).envs(environment);
-        command
+        Ok(command)
     }
 
     /// A command of cargo that builds.
-    pub(crate) fn command(&self, subcommand: &str) -> Command {
+    pub(crate) fn command(&self, subcommand: &str) -> Result<Command, Error> {
         let mut command = Command::new(cargo());
         command.arg(subcommand);
         self.place(&mut command);
@@ -142,19 +188,53 @@ impl<'a> Recipe<'a> {
         }
         let variable = |name: &str| std::env::var(name).ok();
         let (encoded, plain) = (variable("CARGO_ENCODED_RUSTFLAGS"), variable("RUSTFLAGS"));
-        let zero = self.zero.as_ref().map(Zero::flags);
-        let flags = zero.as_ref().map_or(FLAGS, |flags| flags.each_ref().map(String::as_str));
-        match self.config.route(flags, encoded.as_deref(), plain.as_deref(), &self.triple) {
+        match self.config.route(&self.flags(), encoded.as_deref(), plain.as_deref(), &self.triple) {
             Route::Environment(flags) => {
                 command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS")
             }
             Route::Argument(setting) => command.args(["--config", &setting]),
         };
+        command.envs(self.environment()?);
         if self.zero.is_none() {
             let users = variable("RUSTC_BOOTSTRAP");
             command.env("RUSTC_BOOTSTRAP", bootstrap(users.as_deref(), &["icb_std"]));
         }
-        command
+        Ok(command)
+    }
+
+    /// Compiler flags that cargo knows of.
+    fn flags(&self) -> Vec<String> {
+        match &self.zero {
+            Some(zero) => zero.flags(self.accesses.on),
+            None if self.accesses.on => [config::flags(), wrapper::key("icb_accesses", &()).into()].concat(),
+            None => config::flags(),
+        }
+    }
+
+    /// What cargo and the compiler wrapper must know, if there is one.
+    fn environment(&self) -> Result<swap::Environment, Error> {
+        let mut environment = match &self.zero {
+            Some(zero) => zero.environment(self.accesses.on),
+            None if self.accesses.on => {
+                let own = self.accesses.own.iter().cloned().collect::<Vec<_>>().join(",");
+                vec![
+                    (wrapper::ACCESSES, "*".into()),
+                    (wrapper::OWN, own.into()),
+                    (wrapper::HOOKS, self.hooks.clone().into_os_string()),
+                ]
+            }
+            None => return Ok(Vec::new()),
+        };
+        environment.extend(self.wrapper()?);
+        Ok(environment)
+    }
+
+    /// This executable as the compiler wrapper, before that of the user.
+    pub(crate) fn wrapper(&self) -> Result<swap::Environment, Error> {
+        let itself =
+            std::env::current_exe().map_err(|error| Error::internal("cannot find this executable", error))?;
+        let next = self.config.wrapper().map(|users| (wrapper::NEXT, users));
+        Ok([("RUSTC_WRAPPER", itself.into_os_string())].into_iter().chain(next).collect())
     }
 
     /// Tells cargo the workspace, and where artifacts go.
@@ -202,15 +282,14 @@ pub(crate) fn run(mut command: Command) -> Result<Made, Error> {
 
 fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut Build) {
     let mut shared = recipe.config.environment(&workspace.root);
-    let Made { artifacts, scripts } = made;
+    built.remarks.extend(recipe.accesses.note.clone());
     if let Some(zero) = &recipe.zero {
         shared.push(("ICB_STACK_SIZE".into(), STACK_SIZE.into()));
         shared.push(("ICB_DETACHED".into(), "1".into()));
         shared.push(("ICB_FIXED_HASHING".into(), "1".into()));
-        let files: Vec<&str> =
-            artifacts.iter().flat_map(|made| &made.filenames).map(|p| p.as_str()).collect();
-        built.notes = zero.notes(&files);
+        built.notes = zero.notes(&files(&made));
     }
+    let Made { artifacts, scripts } = made;
     for artifact in artifacts.into_iter().filter(|artifact| artifact.profile.test) {
         let Some((package, path)) = workspace.package(&artifact.package_id).zip(artifact.executable) else {
             continue;
@@ -225,8 +304,8 @@ fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut 
         environment.extend(package_environment(package, scripts.get(&package.id)));
         environment.push(library_path(&path, scripts.values(), &recipe.directory));
         let directory = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
-        let unchanged = recipe.zero.is_some();
-        built.executables.push(Executable { target, path, directory, environment, unchanged });
+        let (unchanged, accesses) = (recipe.zero.is_some(), recipe.accesses.on);
+        built.executables.push(Executable { target, path, directory, environment, unchanged, accesses });
     }
 }
 

@@ -7,7 +7,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Flags that turn the mirrored library on, in crates that name it themselves.
-pub(crate) const FLAGS: [&str; 4] = ["--cfg", "icb", "--check-cfg", "cfg(icb)"];
+pub(crate) fn flags() -> Vec<String> {
+    ["--cfg", "icb", "--check-cfg", "cfg(icb)"].map(str::to_owned).into()
+}
+
+/// Flags that do nothing but tell cargo that something else has changed.
+pub(crate) fn keyed(name: &str, key: u64) -> [String; 4] {
+    let words =
+        ["--cfg", &format!("{name}=\"{key:016x}\""), "--check-cfg", &format!("cfg({name},values(any()))")];
+    words.map(str::to_owned)
+}
 
 /// Cargo's separator in `CARGO_ENCODED_RUSTFLAGS`.
 const SEPARATOR: char = '\x1f';
@@ -68,21 +77,21 @@ impl Config {
     /// How our flags are to be added, given the two variables of the environment.
     pub(crate) fn route(
         &self,
-        flags: [&str; 4],
+        flags: &[String],
         encoded: Option<&str>,
         plain: Option<&str>,
         triple: &str,
     ) -> Route {
         let separator = SEPARATOR.to_string();
-        let ours = flags.join(&separator);
+        let ours = flags.join(separator.as_str());
         if let Some(users) = encoded.filter(|users| !users.is_empty()) {
             return Route::Environment(format!("{users}{SEPARATOR}{ours}"));
         }
         if let Some(users) = plain {
-            let words = users.split_whitespace().chain(flags);
+            let words = users.split_whitespace().chain(flags.iter().map(String::as_str));
             return Route::Environment(words.collect::<Vec<_>>().join(&separator));
         }
-        let list = flags.map(|flag| format!("'{flag}'")).join(",");
+        let list = flags.iter().map(|flag| format!("'{flag}'")).collect::<Vec<_>>().join(",");
         let key = if self.has_target_flags(triple) { "target.'cfg(all())'" } else { "build" };
         Route::Argument(format!("{key}.rustflags=[{list}]"))
     }
@@ -142,23 +151,30 @@ mod tests {
     #[test]
     fn our_flags_go_where_the_users_are() {
         let none = config("");
-        assert_eq!(none.route(FLAGS, None, None, "t"), Route::Argument(format!("build.rustflags={LIST}")));
-        let Route::Environment(flags) = none.route(FLAGS, None, Some("-Copt-level=1  --cfg x"), "t") else {
+        assert_eq!(none.route(&flags(), None, None, "t"), Route::Argument(format!("build.rustflags={LIST}")));
+        let Route::Environment(given) = none.route(&flags(), None, Some("-Copt-level=1  --cfg x"), "t")
+        else {
             panic!()
         };
-        assert_eq!(flags.replace('\x1f', " "), "-Copt-level=1 --cfg x --cfg icb --check-cfg cfg(icb)");
-        let Route::Environment(flags) = none.route(FLAGS, Some("-a\x1fb c"), Some("-d"), "t") else {
+        assert_eq!(given.replace('\x1f', " "), "-Copt-level=1 --cfg x --cfg icb --check-cfg cfg(icb)");
+        let Route::Environment(given) = none.route(&flags(), Some("-a\x1fb c"), Some("-d"), "t") else {
             panic!()
         };
-        assert_eq!(flags.replace('\x1f', "|"), "-a|b c|--cfg|icb|--check-cfg|cfg(icb)");
+        assert_eq!(given.replace('\x1f', "|"), "-a|b c|--cfg|icb|--check-cfg|cfg(icb)");
         let build = config("[build]\nrustflags = ['--cfg', 'x']");
-        assert_eq!(build.route(FLAGS, None, None, "t"), none.route(FLAGS, None, None, "t"));
+        assert_eq!(build.route(&flags(), None, None, "t"), none.route(&flags(), None, None, "t"));
         for text in ["[target.t]\nrustflags = []", "[target.'cfg(unix)']\nrustflags = 'x'"] {
             let expected = Route::Argument(format!("target.'cfg(all())'.rustflags={LIST}"));
-            assert_eq!(config(text).route(FLAGS, None, None, "t"), expected, "{text}");
+            assert_eq!(config(text).route(&flags(), None, None, "t"), expected, "{text}");
         }
         let other = config("[target.other]\nrustflags = []");
-        assert_eq!(other.route(FLAGS, None, None, "t"), none.route(FLAGS, None, None, "t"));
+        assert_eq!(other.route(&flags(), None, None, "t"), none.route(&flags(), None, None, "t"));
+    }
+
+    #[test]
+    fn a_key_is_a_flag_that_says_nothing() {
+        let flags = keyed("k", 10);
+        assert_eq!(flags.join(" "), "--cfg k=\"000000000000000a\" --check-cfg cfg(k,values(any()))");
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub(crate) fn prepare(workspace: &Workspace, options: &BuildArgs, triple: &str) 
 }
 
 /// What `rustc -vV` says.
-fn rustc_version() -> Result<String, Error> {
+pub(super) fn rustc_version() -> Result<String, Error> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(&rustc)
         .arg("-vV")

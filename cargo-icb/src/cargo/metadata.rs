@@ -41,6 +41,20 @@ impl Workspace {
         ask(build, false)
     }
 
+    /// The packages that a build is made of, on its target alone; `opted`: with what is there under `cfg(icb)`.
+    pub(crate) fn built(&self, build: &BuildArgs, triple: &str, opted: bool) -> Result<Metadata, Error> {
+        let mut command = MetadataCommand::new();
+        let mut options = build.locking_to_cargo();
+        options.extend(build.features_to_cargo());
+        options.extend(["--filter-platform".to_owned(), triple.to_owned()]);
+        command.other_options(options);
+        if opted {
+            let users = std::env::var("RUSTFLAGS").unwrap_or_default();
+            command.env("RUSTFLAGS", format!("{users} --cfg icb"));
+        }
+        execute(command, build)
+    }
+
     /// The packages to instrument: those given, and those in the manifests' `metadata.icb.instrument`.
     pub(crate) fn instrumented(&self, given: &[String]) -> BTreeSet<String> {
         self.listed("instrument", given)
@@ -157,6 +171,10 @@ fn ask(build: &BuildArgs, alone: bool) -> Result<Metadata, Error> {
     } else {
         command.features(CargoOpt::AllFeatures);
     }
+    execute(command, build)
+}
+
+fn execute(mut command: MetadataCommand, build: &BuildArgs) -> Result<Metadata, Error> {
     if let Some(path) = &build.manifest_path {
         command.manifest_path(path);
     }

@@ -1,11 +1,15 @@
 //! Everything that asks cargo or rustc: the workspace, its configuration, the build, the list of tests.
 
+pub(crate) mod accesses;
 pub(crate) mod attempt;
 pub(crate) mod build;
 pub(crate) mod config;
 pub(crate) mod facade;
 pub(crate) mod metadata;
+mod packages;
+mod probe;
 pub(crate) mod swap;
 pub(crate) mod tests;
+mod words;
 pub(crate) mod wrapper;
 pub(crate) mod zero;

@@ -45,15 +45,10 @@ pub(crate) fn prepare(
     let packages = check(packages, &workspace.graph(options)?)?;
     let library = build(recipe)?;
     stamp.renew(&key(&library)?, &packages, recipe)?;
-    let itself =
-        std::env::current_exe().map_err(|error| Error::internal("cannot find this executable", error))?;
     let list: Vec<&str> = packages.iter().map(String::as_str).collect();
-    let mut environment: Environment = vec![
-        ("RUSTC_WRAPPER", itself.into_os_string()),
-        (wrapper::LIBRARY, library.into_os_string()),
-        (wrapper::PACKAGES, list.join(",").into()),
-    ];
-    environment.extend(recipe.config.wrapper().map(|users| (wrapper::NEXT, users)));
+    let mut environment = recipe.wrapper()?;
+    environment.push((wrapper::LIBRARY, library.into_os_string()));
+    environment.push((wrapper::PACKAGES, list.join(",").into()));
     Ok(environment)
 }
 
@@ -113,7 +108,7 @@ fn dependencies<'a>(graph: &'a Metadata, roots: Vec<&'a PackageId>) -> BTreeSet<
 
 /// Builds the mirrored library and says where it is.
 fn build(recipe: &Recipe<'_>) -> Result<PathBuf, Error> {
-    let mut command = recipe.command("build");
+    let mut command = recipe.command("build")?;
     // `--examples` (there are none) makes cargo resolve dev-dependencies, among which the library often is.
     command.args(["--package", LIBRARY, "--lib", "--examples", "--message-format=json-render-diagnostics"]);
     let made = super::build::run(command)?;

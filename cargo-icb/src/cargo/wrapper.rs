@@ -4,15 +4,20 @@
 //! mirrored library, and everywhere it makes `icb_std` mean that same library, so that a program holds only one.
 //! Build scripts and procedural macros are compiled without `--target`, for the real world; they stay as they are.
 //!
-//! Where every crate is instrumented, whether it can be is found out by trying (`attempt`).
+//! Where every crate is instrumented, whether it can be is found out by trying (`attempt`). Where accesses to plain memory
+//! are checked, it adds the flags for that (`probe`), also where there is nothing to instrument.
 
 use super::attempt::{Attempts, Notes};
+use super::config::keyed;
+use super::probe;
 use super::swap::names;
 use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Path of the mirrored library; its presence tells the executable that it is called as a wrapper.
+/// Path of the mirrored library, where the wrapper has to put it in the place of others; its presence, or that of
+/// [`ACCESSES`], tells the executable that it is called as a wrapper.
 pub(crate) const LIBRARY: &str = "ICB_SWAP_LIBRARY";
 /// The packages, separated by commas; `*` is every one.
 pub(crate) const PACKAGES: &str = "ICB_SWAP_PACKAGES";
@@ -20,17 +25,8 @@ pub(crate) const PACKAGES: &str = "ICB_SWAP_PACKAGES";
 pub(crate) const EXCEPT: &str = "ICB_SWAP_EXCEPT";
 /// The harness with the allocator, and the one without; where there are none, `test` is the real one.
 pub(crate) const HARNESSES: [&str; 2] = ["ICB_SWAP_HARNESS", "ICB_SWAP_PLAIN_HARNESS"];
-/// Set if the instrumented crates report every access to plain memory.
+/// The packages that report every access to plain memory, as in [`PACKAGES`].
 pub(crate) const ACCESSES: &str = "ICB_SWAP_ACCESSES";
-/// The compiler's flags for that: LLVM's instrumentation pass for the thread sanitizer, whose hooks the mirrored library
-/// defines. Atomics are left out, because the mirrored types report them.
-/// It runs before the optimiser, which would delete accesses, and widen some beyond what the pass knows.
-const ACCESS_FLAGS: [&str; 3] = [
-    "-Cno-prepopulate-passes",
-    "-Cpasses=forceattrs,function(mem2reg),tsan-module,function(tsan),default<O2>",
-    "-Cllvm-args=-force-attribute=sanitize_thread -tsan-instrument-read-before-write=1 \
-     -tsan-instrument-func-entry-exit=0 -tsan-instrument-atomics=0",
-];
 /// Where the procedural macros are that the library was compiled with, if cargo does not say so itself.
 pub(crate) const MACROS: &str = "ICB_SWAP_MACROS";
 /// The directory of notes about what could not be instrumented.
@@ -38,16 +34,35 @@ pub(crate) const NOTES: &str = "ICB_SWAP_NOTES";
 /// The user's own wrapper, if there is one.
 pub(crate) const NEXT: &str = "ICB_SWAP_NEXT_WRAPPER";
 
-/// The mirrored library, if cargo has called this executable as its compiler wrapper.
-pub(crate) fn library() -> Option<PathBuf> {
-    std::env::var_os(LIBRARY).map(PathBuf::from)
+/// Packages that the hooks are made of, if cargo builds them together with the user's.
+pub(crate) const OWN: &str = "ICB_SWAP_OWN";
+/// A library of hooks for programs that nothing else of the kind is linked into.
+pub(crate) const HOOKS: &str = "ICB_SWAP_HOOKS";
+/// How these are compiled: optimised, else they are slow, and generic code of `std` that the user's crates need as well is
+/// taken from them, where it reports nothing; with the names of functions, by which backtraces tell them from the user's.
+const OWN_FLAGS: [&str; 2] = ["-Copt-level=3", "-Cdebuginfo=limited"];
+
+/// Flags by which cargo notices that the wrapper would compile in another way: as `what` says, or because it is that of
+/// another version.
+pub(crate) fn key(name: &str, what: &impl Hash) -> [String; 4] {
+    let mut hasher = DefaultHasher::new();
+    let ways = [include_str!("wrapper.rs"), include_str!("attempt.rs")];
+    (what, ways, probe::FLAGS, probe::WITHOUT_RUNTIME).hash(&mut hasher);
+    keyed(name, hasher.finish())
+}
+
+/// Whether cargo has called this executable as its compiler wrapper.
+pub(crate) fn is_called() -> bool {
+    [LIBRARY, ACCESSES].into_iter().any(|name| std::env::var_os(name).is_some())
 }
 
 /// Compiles, with what this process was given on its command line.
-pub(crate) fn run(library: &Path) -> ExitCode {
+pub(crate) fn run() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let Some((rustc, arguments)) = arguments.split_first() else {
-        eprintln!("error: {LIBRARY} is set, but this is not cargo calling its compiler wrapper; unset it");
+        eprintln!(
+            "error: {LIBRARY} or {ACCESSES} is set, but this is not cargo calling its compiler wrapper; unset it"
+        );
         return ExitCode::FAILURE;
     };
     let compiler = Compiler { rustc: rustc.clone(), next: std::env::var_os(NEXT).filter(|n| !n.is_empty()) };
@@ -59,9 +74,18 @@ pub(crate) fn run(library: &Path) -> ExitCode {
     let lists =
         |list: &str| variable(list).split(',').any(|spec| spec == "*" || names(spec, &package, &version));
     let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let accesses = std::env::var_os(ACCESSES).is_some();
-    let swap = Swap { library, macros: path(MACROS), harnesses: HARNESSES.map(path), accesses };
-    if !lists(PACKAGES) || lists(EXCEPT) {
+    let library = path(LIBRARY);
+    let with_hooks = path(HOOKS).filter(|_| is_program(arguments)).map(|hooks| with_hooks(arguments, &hooks));
+    let arguments = with_hooks.as_deref().unwrap_or(arguments);
+    let excepted = lists(EXCEPT);
+    let flags: &[&str] = match (lists(OWN), lists(ACCESSES)) {
+        (true, _) => &OWN_FLAGS,
+        (false, true) if !excepted => &probe::FLAGS,
+        _ => &[],
+    };
+    let swap =
+        Swap { library: library.as_deref(), macros: path(MACROS), harnesses: HARNESSES.map(path), flags };
+    if !lists(PACKAGES) || excepted {
         return execute(compiler.command(swap.rewrite(arguments, Facades::None, None)));
     }
     match std::env::var_os(NOTES) {
@@ -77,6 +101,19 @@ pub(crate) fn run(library: &Path) -> ExitCode {
 fn is_for_the_target(arguments: &[OsString]) -> bool {
     let has_target = |argument: &OsString| argument == "--target" || starts_with(argument, "--target=");
     arguments.iter().any(has_target) && !arguments.iter().any(|argument| argument == "___" || argument == "-")
+}
+
+/// Whether a program is made, and not a library.
+fn is_program(arguments: &[OsString]) -> bool {
+    let is_bin = |pair: &[OsString]| pair[0] == "--crate-type" && pair[1] == "bin";
+    arguments.iter().any(|argument| argument == "--test" || argument == "--crate-type=bin")
+        || arguments.windows(2).any(is_bin)
+}
+
+fn with_hooks(arguments: &[OsString], hooks: &Path) -> Vec<OsString> {
+    let mut flag = OsString::from("-Clink-arg=");
+    flag.push(hooks);
+    arguments.iter().cloned().chain([flag]).collect()
 }
 
 /// The compiler, and what stands before it.
@@ -97,9 +134,8 @@ impl Compiler {
             None => Command::new(&self.rustc),
         };
         command.args(arguments);
-        for name in [LIBRARY, PACKAGES, EXCEPT, MACROS, NOTES, NEXT, ACCESSES].into_iter().chain(HARNESSES) {
-            command.env_remove(name);
-        }
+        let ours = [LIBRARY, PACKAGES, EXCEPT, MACROS, NOTES, NEXT, ACCESSES, OWN, HOOKS];
+        ours.into_iter().chain(HARNESSES).for_each(|name| _ = command.env_remove(name));
         command
     }
 }
@@ -126,14 +162,22 @@ impl Facades {
 }
 
 /// What is put in the place of what.
+#[derive(Clone)]
 pub(super) struct Swap<'a> {
-    library: &'a Path,
+    /// Where there is none, everything stays in its place.
+    library: Option<&'a Path>,
     macros: Option<PathBuf>,
     harnesses: [Option<PathBuf>; 2],
-    accesses: bool,
+    /// Further flags.
+    flags: &'a [&'a str],
 }
 
 impl Swap<'_> {
+    /// The same for a crate that stays as it is.
+    pub(super) fn without_flags(&self) -> Self {
+        Swap { flags: &[], ..self.clone() }
+    }
+
     /// One of the harnesses, for a target that is compiled with `--test`.
     pub(super) fn harness(&self, arguments: &[OsString], plain: bool) -> Option<&Path> {
         let is_test = arguments.iter().any(|argument| argument == "--test");
@@ -153,25 +197,25 @@ impl Swap<'_> {
             argument.push(path);
             argument
         };
-        let mut rewritten: Vec<OsString> = Vec::with_capacity(arguments.len() + 10);
+        let flags = self.flags.iter().map(OsString::from);
+        let Some(library) = self.library else { return arguments.iter().cloned().chain(flags).collect() };
+        let mut rewritten: Vec<OsString> = Vec::with_capacity(arguments.len() + 13);
         for argument in arguments {
             let follows = rewritten.last().is_some_and(|last| last == "--extern");
             match argument.to_str().and_then(|text| text.split_once("icb_std=")) {
                 Some((options, _)) if follows && (options.is_empty() || options.ends_with(':')) => {
-                    rewritten.push(named(&format!("{options}icb_std"), self.library));
+                    rewritten.push(named(&format!("{options}icb_std"), library));
                 }
                 _ => rewritten.push(argument.clone()),
             }
         }
-        if self.accesses && !facades.names().is_empty() {
-            rewritten.extend(ACCESS_FLAGS.map(OsString::from));
-        }
-        let facades = facades.names().iter().map(|name| (*name, self.library));
+        rewritten.extend(flags);
+        let facades = facades.names().iter().map(|name| (*name, library));
         for (name, path) in facades.chain(harness.map(|path| ("test", path))) {
             rewritten.extend(["--extern".into(), named(name, path)]);
         }
         // Also for crates that are left alone: they may depend on instrumented ones.
-        let directory = self.library.parent().unwrap_or(self.library);
+        let directory = library.parent().unwrap_or(library);
         for directory in [Some(directory), self.macros.as_deref()].into_iter().flatten() {
             rewritten.extend(["-L".into(), named("dependency", directory)]);
         }
@@ -206,10 +250,10 @@ mod unit {
 
     fn rewritten(arguments: &str, facades: Facades, plain: bool) -> String {
         let swap = Swap {
-            library: Path::new("/d/libicb_std-1.rlib"),
+            library: Some(Path::new("/d/libicb_std-1.rlib")),
             macros: None,
             harnesses: ["/d/h.rlib", "/d/p.rlib"].map(|path| Some(path.into())),
-            accesses: false,
+            flags: &[],
         };
         let arguments = words(arguments);
         let harness = swap.harness(&arguments, plain);
@@ -239,6 +283,18 @@ mod unit {
             "--target=t --extern icb_std=/d/libicb_std-1.rlib --extern priv:icb_std=/d/libicb_std-1.rlib \
              --extern my_icb_std=/z -L dependency=/d"
         );
+    }
+
+    #[test]
+    fn programs_are_told_from_libraries() {
+        for (arguments, expected) in [
+            ("--crate-name a --test", true),
+            ("--crate-name a --crate-type bin", true),
+            ("--crate-name a --crate-type lib", false),
+            ("--crate-name bin --crate-type rlib", false),
+        ] {
+            assert_eq!(is_program(&words(arguments)), expected, "{arguments}");
+        }
     }
 
     #[test]

@@ -4,17 +4,15 @@
 //! A package that depends on `icb-std`, itself or through another member, has opted in: its tests say themselves
 //! what is a model. Every other package's tests are run under the explorer as they are.
 
+use super::accesses::Seen;
 use super::attempt::{self, Note};
-use super::build::Recipe;
 use super::facade::{Facade, OWN};
 use super::metadata::Workspace;
 use super::swap::Environment;
 use super::wrapper;
 use crate::cli::{BuildArgs, TargetArgs};
-use crate::exit_code::Error;
 use cargo_metadata::{DependencyKind, Package};
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Which builds a selection of packages takes, and with which selection each.
@@ -82,21 +80,17 @@ fn has_opted_in(workspace: &Workspace, package: &Package) -> bool {
     false
 }
 
-/// How a zero-change build is told apart from others, and what it leaves.
-pub(crate) struct Zero {
-    facade: Facade,
-    /// The packages that are instrumented; empty is all.
+/// Which packages a zero-change build instruments.
+pub(crate) struct Lists {
+    /// Of the dependencies, these; empty is all.
     only: BTreeSet<String>,
+    /// Not these.
     except: BTreeSet<String>,
-    /// Accesses to plain memory are reported.
-    accesses: bool,
-    /// Where the build goes.
-    pub(crate) directory: PathBuf,
 }
 
-impl Zero {
-    /// Takes what was asked for together.
-    pub(crate) fn new(workspace: &Workspace, options: &BuildArgs, facade: Facade) -> Result<Zero, Error> {
+impl Lists {
+    /// What the command line and the manifests ask for.
+    pub(crate) fn new(workspace: &Workspace, options: &BuildArgs) -> Lists {
         let mut only = workspace.listed("only", &options.only);
         let mut except = workspace.listed("except", &options.except);
         if !only.is_empty() {
@@ -104,47 +98,55 @@ impl Zero {
             only.extend(workspace.names().map(str::to_owned));
         }
         except.extend(OWN.map(str::to_owned));
-        let directory = workspace.directory.join("zero");
-        Ok(Zero { facade, only, except, accesses: options.accesses, directory })
+        Lists { only, except }
+    }
+
+    /// The packages that the model sees.
+    pub(crate) fn seen(&self) -> Seen<'_> {
+        Seen::Unchanged { only: &self.only, except: &self.except }
+    }
+}
+
+/// How a zero-change build is told apart from others, and what it leaves.
+pub(crate) struct Zero {
+    facade: Facade,
+    lists: Lists,
+    /// Where the build goes.
+    pub(crate) directory: PathBuf,
+}
+
+impl Zero {
+    /// Takes what was asked for together.
+    pub(crate) fn new(workspace: &Workspace, lists: Lists, facade: Facade) -> Zero {
+        Zero { facade, lists, directory: workspace.directory.join("zero") }
     }
 
     /// Compiler flags. Cargo knows nothing of what the wrapper adds; a flag that changes with it makes cargo compile anew
     /// what has to be.
-    pub(crate) fn flags(&self) -> [String; 4] {
-        let mut hasher = DefaultHasher::new();
-        // Another version of this executable may compile in another way.
-        let ways = [include_str!("wrapper.rs"), include_str!("attempt.rs")];
-        (&self.facade.key, &self.only, &self.except, self.accesses, ways).hash(&mut hasher);
-        [
-            "--cfg".to_owned(),
-            format!("icb_facade=\"{:016x}\"", hasher.finish()),
-            "--check-cfg".to_owned(),
-            "cfg(icb_facade,values(any()))".to_owned(),
-        ]
+    pub(crate) fn flags(&self, accesses: bool) -> Vec<String> {
+        let Lists { only, except } = &self.lists;
+        wrapper::key("icb_facade", &(&self.facade.key, only, except, accesses)).into()
     }
 
-    /// What cargo and the wrapper must know.
-    pub(crate) fn environment(&self, recipe: &Recipe<'_>) -> Result<Environment, Error> {
-        let itself =
-            std::env::current_exe().map_err(|error| Error::internal("cannot find this executable", error))?;
+    /// What the wrapper must know.
+    pub(crate) fn environment(&self, accesses: bool) -> Environment {
         let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(",");
-        let only = if self.only.is_empty() { "*".to_owned() } else { list(&self.only) };
+        let Lists { only, except } = &self.lists;
+        let only = if only.is_empty() { "*".to_owned() } else { list(only) };
         let path = |path: &Path| path.as_os_str().to_owned();
         let mut environment: Environment = vec![
-            ("RUSTC_WRAPPER", itself.into_os_string()),
             (wrapper::LIBRARY, path(&self.facade.library)),
-            (wrapper::PACKAGES, only.into()),
-            (wrapper::EXCEPT, list(&self.except).into()),
+            (wrapper::PACKAGES, only.clone().into()),
+            (wrapper::EXCEPT, list(except).into()),
             (wrapper::HARNESSES[0], path(&self.facade.harness)),
             (wrapper::HARNESSES[1], path(&self.facade.plain_harness)),
             (wrapper::MACROS, path(&self.facade.macros)),
             (wrapper::NOTES, path(&self.notes_directory())),
         ];
-        if self.accesses {
-            environment.push((wrapper::ACCESSES, "1".into()));
+        if accesses {
+            environment.push((wrapper::ACCESSES, only.into()));
         }
-        environment.extend(recipe.config.wrapper().map(|users| (wrapper::NEXT, users)));
-        Ok(environment)
+        environment
     }
 
     /// What could not be instrumented of a build, which is given as the names of its files.

@@ -176,7 +176,8 @@ fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
         instrument: list(&stored.instrument, &given.instrument),
         only: list(&stored.only, &given.only),
         except: list(&stored.except, &given.except),
-        accesses: stored.accesses || given.accesses,
+        accesses: given.accesses || stored.accesses && !given.no_accesses,
+        no_accesses: given.no_accesses || stored.no_accesses && !given.accesses,
         ..BuildArgs::default()
     }
 }

@@ -5,7 +5,7 @@ mod progress;
 use crate::cargo::build::{self, Build};
 use crate::cargo::metadata::Workspace;
 use crate::cargo::tests::{Test, select};
-use crate::cli::TestArgs;
+use crate::cli::{BuildArgs, TestArgs};
 use crate::event::{Event, Finding, Finished, Tally, search_words};
 use crate::exit_code::{Error, Exit};
 use crate::interrupt::Interrupt;
@@ -98,6 +98,9 @@ impl Run<'_> {
     fn introduce(&self, console: &mut Output<'_>, build: &Build) {
         for note in &build.notes {
             console.line(&format!("not instrumented {} {}: {}", note.package, note.version, note.reason));
+        }
+        for remark in &build.remarks {
+            console.line(remark);
         }
         for target in &build.skipped {
             console.line(&format!("     skipped {target}: it has a test harness of its own"));
@@ -287,8 +290,10 @@ impl Run<'_> {
         }
         let test = &self.tests[task.test];
         let mut notes = Vec::new();
-        let stored =
-            StoredFailure::new(&test.id, model, failure, &self.arguments.search, &self.arguments.build);
+        // What has been decided for this build holds for its replay.
+        let accesses = test.executable.accesses;
+        let build = &BuildArgs { accesses, no_accesses: !accesses, ..self.arguments.build.clone() };
+        let stored = StoredFailure::new(&test.id, model, failure, &self.arguments.search, build);
         let mut command = self.command(test);
         match self.store.save(&stored) {
             Ok(path) => notes.push(format!("Stored in {}", path.display())),
@@ -312,7 +317,6 @@ impl Run<'_> {
                 if replayed.schedule != failure.schedule && !replayed.schedule.entries().is_empty() {
                     // A simpler one; if it cannot be stored, the one that was found is.
                     let search = Search { simplify: None, ..search.clone() };
-                    let build = &self.arguments.build;
                     let _ = self.store.save(&StoredFailure::new(&test.id, model, &replayed, &search, build));
                 }
                 shown = *replayed;

@@ -100,8 +100,8 @@ pub struct Shadow {
     cells: Vec<Cell>,
     reads: Vec<VectorClock>,
     reads_used: usize,
-    /// Freed blocks that are not small: first byte, and the one after the last. What had been touched before is marked
-    /// besides, so these are looked through only when a granule is touched for the first time.
+    /// Freed blocks that are not small: first byte, and the one after the last, by address. What had been touched before is
+    /// marked besides, so these are looked through only when a granule is touched for the first time.
     freed: Vec<(usize, usize)>,
 }
 
@@ -194,7 +194,8 @@ impl Shadow {
             }
         }
         if access.size > SMALL {
-            self.freed.push((access.address, end));
+            let at = self.freed.partition_point(|&(first, _)| first <= access.address);
+            self.freed.insert(at, (access.address, end));
         }
         trouble
     }
@@ -255,9 +256,15 @@ impl Shadow {
             index = (index + 1) & mask;
         }
         let address = granule * GRANULE;
-        let freed = self.freed.iter().any(|&(first, end)| address < end && first < address + GRANULE);
+        let freed = self.is_in_large_block(address);
         self.entries[index] = Entry { granule, epoch: self.epoch, freed, ..Entry::NONE };
         index
+    }
+
+    /// Whether a granule is part of a freed block that is not small. Such blocks do not overlap, so two can share it at most.
+    fn is_in_large_block(&self, address: usize) -> bool {
+        let next = self.freed.partition_point(|&(first, _)| first < address + GRANULE);
+        self.freed[next.saturating_sub(2)..next].iter().any(|&(_, end)| address < end)
     }
 
     fn grow(&mut self) {
@@ -496,6 +503,24 @@ mod tests {
             shadow.begin(2);
             assert_eq!(touch(&mut shadow, (4096 + 16, 8), true, 0, &a), None);
             assert_eq!(shadow.free(&free(&b)), None);
+        }
+    }
+
+    #[test]
+    fn large_freed_blocks_are_found_by_any_of_their_granules() {
+        let mut shadow = Shadow::default();
+        shadow.begin(1);
+        let clock = clock(&[1]);
+        let blocks = [(9_000, 1_000), (1_000, 500), (4_000, 2_000), (20_000, 300), (1_512, 264)];
+        for (address, size) in blocks {
+            let free = MemoryAccess { address, size, write: true, thread: 0, clock: &clock, place: 0 };
+            assert_eq!(shadow.free(&free), None);
+        }
+        for address in (0..30_000).step_by(GRANULE) {
+            let inside =
+                |&(first, size): &(usize, usize)| address < first + size && first < address + GRANULE;
+            let freed = touch(&mut shadow, (address, GRANULE), false, 0, &clock).is_some();
+            assert_eq!(freed, blocks.iter().any(inside), "{address}");
         }
     }
 

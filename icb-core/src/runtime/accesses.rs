@@ -9,6 +9,7 @@
 
 use super::Running;
 use super::address_map::{GONE, Kind, key};
+use super::allocator::aside;
 use super::coroutine::Coroutine;
 use super::execution::Execution;
 use super::memory_troubles::Owner;
@@ -279,15 +280,17 @@ impl Execution {
 
     #[cold]
     fn note_access(&mut self, hooked: Hooked) {
-        if self.remembers_places() {
-            self.remember_places(hooked);
-        }
-        if self.backtraces {
-            self.remember_access_to(hooked);
-        }
-        if self.ledger.keeps_histories {
-            self.ledger.note_use(hooked.address);
-        }
+        aside(|| {
+            if self.remembers_places() {
+                self.remember_places(hooked);
+            }
+            if self.backtraces {
+                self.remember_access_to(hooked);
+            }
+            if self.ledger.keeps_histories {
+                self.ledger.note_use(hooked.address);
+            }
+        });
     }
 
     #[inline]

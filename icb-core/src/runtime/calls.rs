@@ -72,6 +72,14 @@ pub fn is_finished(thread: ThreadId) -> bool {
     running.with(|e| e.finish_is_finished(Operation::new(Action::CountRead, operation.object)))
 }
 
+/// The calling thread has found out, by means that are no step, that the thread has left it what it shared with it: what
+/// the thread has done so far happens before what the caller does from now on.
+pub fn take_over(thread: ThreadId) {
+    if let Some(running) = running() {
+        running.with(|e| e.take_over(thread.index()));
+    }
+}
+
 /// Somebody has taken note of the thread's panic (a scope passes it on): it is not reported on its own.
 pub fn panic_handled(thread: ThreadId) {
     if let Some(running) = running() {

@@ -369,16 +369,18 @@ impl Execution {
         self.hash.object();
         self.ledger.note_object(id.index(), address.addr());
         if let Some(observer) = self.observer {
-            let symbol = super::image::symbol(address);
-            let info = ObjectInfo {
-                id,
-                class,
-                type_name: type_name.to_owned(),
-                first_used_at: location.and_then(Place::location),
-                symbol,
-            };
-            // SAFETY: see `observe_step`.
-            unsafe { (*observer).object(info) };
+            super::allocator::aside(|| {
+                let symbol = super::image::symbol(address);
+                let info = ObjectInfo {
+                    id,
+                    class,
+                    type_name: type_name.to_owned(),
+                    first_used_at: location.and_then(Place::location),
+                    symbol,
+                };
+                // SAFETY: see `observe_step`.
+                unsafe { (*observer).object(info) };
+            });
         }
         id
     }

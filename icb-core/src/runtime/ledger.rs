@@ -1,19 +1,14 @@
 //! What the allocator writes down when somebody asks: which blocks an execution has allocated and not freed, and in a
 //! replay what became of each. Knows blocks by address; what a leak is, `leaks` decides.
 //!
-//! It works inside the allocator, on the stack of whoever allocates, and allocates itself: while it does, the
-//! allocator leaves it alone (`BUSY`). Backtraces are taken unresolved, which is quick and needs little stack.
+//! It works inside the allocator, on the stack of whoever allocates, and allocates itself: that it does aside, where the
+//! allocator tells it nothing. Backtraces are taken unresolved, which is quick and needs little stack.
 
+use super::allocator::aside;
 use super::backtrace::{Resolver, addresses};
 use super::histories::Histories;
 use crate::trace::{Frame, MemoryEvent};
-use std::cell::Cell;
 use std::collections::HashMap;
-
-thread_local! {
-    /// The ledger of this OS thread is being read or written: what it allocates itself is not written down.
-    static BUSY: Cell<bool> = const { Cell::new(false) };
-}
 
 /// A block that has been allocated and not been freed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,19 +93,16 @@ impl Ledger {
 
     /// What became of the block around this address: nothing is known unless histories are kept.
     pub(super) fn history(&mut self, address: usize) -> Vec<MemoryEvent> {
-        let was_busy = BUSY.replace(true);
-        let events = self.histories.of(address);
-        BUSY.set(was_busy);
-        events
+        aside(|| self.histories.of(address))
     }
 
     /// An object is known by this number from now on.
     pub(super) fn note_object(&mut self, number: usize, address: usize) {
         if self.keeps_histories {
-            let was_busy = BUSY.replace(true);
-            self.objects.resize(number, 0);
-            self.objects.push(address);
-            BUSY.set(was_busy);
+            aside(|| {
+                self.objects.resize(number, 0);
+                self.objects.push(address);
+            });
         }
     }
 
@@ -123,49 +115,43 @@ impl Ledger {
 
     /// The running thread uses memory.
     pub(super) fn note_use(&mut self, address: usize) {
-        let was_busy = BUSY.replace(true);
         if self.keeps_histories && self.histories.holds(address) {
-            self.histories.used(address, self.thread, addresses());
+            aside(|| self.histories.used(address, self.thread, addresses()));
         }
-        BUSY.set(was_busy);
     }
 
     /// # Safety
-    /// `ledger` is valid and, unless `BUSY` is set, not borrowed.
+    /// `ledger` is valid and not borrowed: whoever borrows it allocates aside.
     #[cold]
     pub(super) unsafe fn note_allocation(ledger: *mut Ledger, start: usize, size: usize) {
-        if BUSY.replace(true) {
-            return;
-        }
-        // SAFETY: the caller's promise; a call from inside this one does not come as far as here.
+        // SAFETY: the caller's promise; what is allocated in here does not lead back.
         let ledger = unsafe { &mut *ledger };
-        if ledger.keeps_histories {
-            ledger.histories.allocated(start, size, ledger.thread, addresses());
-        }
-        if ledger.allocations {
-            let (run, ordinal) = (ledger.run, ledger.next_ordinal);
-            ledger.next_ordinal += 1;
-            ledger.unfreed.insert(start, Unfreed { start, size, run, ordinal });
-            if ledger.wanted.binary_search(&ordinal).is_ok() {
-                ledger.traces.insert(ordinal, addresses());
+        aside(|| {
+            if ledger.keeps_histories {
+                ledger.histories.allocated(start, size, ledger.thread, addresses());
             }
-        }
-        BUSY.set(false);
+            if ledger.allocations {
+                let (run, ordinal) = (ledger.run, ledger.next_ordinal);
+                ledger.next_ordinal += 1;
+                ledger.unfreed.insert(start, Unfreed { start, size, run, ordinal });
+                if ledger.wanted.binary_search(&ordinal).is_ok() {
+                    ledger.traces.insert(ordinal, addresses());
+                }
+            }
+        });
     }
 
     /// # Safety
     /// As [`note_allocation`](Self::note_allocation); the block is still mapped.
     #[cold]
     pub(super) unsafe fn note_free(ledger: *mut Ledger, start: usize, size: usize) {
-        if BUSY.replace(true) {
-            return;
-        }
         // SAFETY: as above.
         let ledger = unsafe { &mut *ledger };
-        ledger.unfreed.remove(&start);
-        if ledger.keeps_histories {
-            ledger.histories.freed(start, size, ledger.thread, addresses());
-        }
-        BUSY.set(false);
+        aside(|| {
+            ledger.unfreed.remove(&start);
+            if ledger.keeps_histories {
+                ledger.histories.freed(start, size, ledger.thread, addresses());
+            }
+        });
     }
 }

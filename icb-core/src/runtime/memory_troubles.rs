@@ -116,7 +116,7 @@ impl Execution {
             return owner;
         }
         let frames = super::allocator::aside(|| crate::symbols::frames(place));
-        let owner = match frames.iter().find(|frame| !crate::symbols::is_library(frame)) {
+        let owner = match frames.iter().find(|frame| tells_owner(frame)) {
             None => Owner::Library,
             Some(frame) if is_own_frame(frame) => Owner::Own,
             Some(_) => Owner::Program,
@@ -149,8 +149,8 @@ impl Execution {
     /// Whether the access is made on behalf of the mirrored library, by way of a function of `std`.
     fn own_code_runs(&mut self) -> bool {
         let frames = super::allocator::aside(|| self.resolver.frames(&super::backtrace::addresses()));
-        let mut frames = frames.iter().skip_while(|frame| is_own_frame(frame) || is_hook(frame));
-        frames.find(|frame| !crate::symbols::is_library(frame)).is_some_and(is_own_frame)
+        let mut frames = frames.iter().skip_while(|frame| is_engine_frame(frame) || is_hook(frame));
+        frames.find(|frame| tells_owner(frame)).is_some_and(is_own_frame)
     }
 }
 
@@ -165,11 +165,76 @@ fn verb(access: &RaceAccess) -> &'static str {
     if access.write { "write" } else { "read" }
 }
 
+/// Functions of `std` do not, unless they take a value of the mirrored library apart.
+fn tells_owner(frame: &Frame) -> bool {
+    !crate::symbols::is_library(frame) || drops_own_value(frame)
+}
+
+/// By its name, or, where the debug information has names without their modules, by its file.
 fn is_own_frame(frame: &Frame) -> bool {
-    let name = frame.function.trim_start_matches('<');
-    name.starts_with("icb_std::") || name.starts_with("icb_core::")
+    is_engine_frame(frame)
+        || frame.function.trim_start_matches('<').starts_with("icb_std::")
+        || is_of_package(frame, "icb-std")
+        || drops_own_value(frame)
+}
+
+fn is_engine_frame(frame: &Frame) -> bool {
+    frame.function.trim_start_matches('<').starts_with("icb_core::") || is_of_package(frame, "icb-core")
+}
+
+/// Whether the function drops a value of the mirrored library, which it does field by field.
+fn drops_own_value(frame: &Frame) -> bool {
+    let name = &frame.function;
+    name.contains("drop_in_place<icb_std::") || name.starts_with("drop_slow<icb_std::")
 }
 
 fn is_hook(frame: &Frame) -> bool {
-    frame.function.starts_with("__tsan_") || frame.function.starts_with("backtrace::")
+    let name = &frame.function;
+    name.starts_with("__tsan_") || name.starts_with("backtrace::") || is_of_package(frame, "backtrace")
+}
+
+/// Whether the file is in the directory `src` of a package's sources, with or without a version in their directory's name.
+fn is_of_package(frame: &Frame, package: &str) -> bool {
+    let file = frame.location.as_ref().map_or("", |location| &location.file);
+    let parts: Vec<&str> = file.split(['/', '\\']).collect();
+    let is_its = |directory: &str| {
+        let version = directory.strip_prefix(package);
+        version.is_some_and(|rest| rest.is_empty() || rest.starts_with("-0.") || rest.starts_with("-1."))
+    };
+    parts.windows(2).any(|pair| is_its(pair[0]) && pair[1] == "src")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::SourceLocation;
+
+    #[test]
+    fn own_code_is_known_by_its_name_or_its_file() {
+        for (function, file, own) in [
+            ("icb_std::sync::arc::drop", "", true),
+            ("<icb_core::runtime::Handle as X>::y", "", true),
+            ("drop", "/home/a/icb/icb-std/src/sync/arc/mod.rs", true),
+            ("drop", "/r/icb-core-0.1.0/src/clock.rs", true),
+            ("drop", "icb-std/src/thread/packet.rs", true),
+            ("drop", "/home/a/icb/icb-std/tests/a.rs", false),
+            ("drop", "/home/a/my-icb-std/src/a.rs", false),
+            ("mine::icb_std::drop", "src/lib.rs", false),
+            (
+                "drop_in_place<icb_std::thread::packet::Packet<()>>",
+                "/rustc/0/library/core/src/ptr/mod.rs",
+                true,
+            ),
+            (
+                "core::ptr::drop_in_place<icb_std::sync::Mutex<u8>>",
+                "/rustc/0/library/core/src/ptr/mod.rs",
+                true,
+            ),
+            ("push<icb_std::sync::Mutex<u8>>", "/rustc/0/library/alloc/src/vec/mod.rs", false),
+        ] {
+            let location = SourceLocation { file: file.to_owned(), line: 1, column: 1 };
+            let frame = Frame { function: function.to_owned(), location: Some(location) };
+            assert_eq!(is_own_frame(&frame), own, "{function} {file}");
+        }
+    }
 }

@@ -36,7 +36,7 @@ pub use backtrace::backtrace_count;
 pub use calls::{
     ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up, is_finished, join, local,
     local_destroyed, now, on_execution_end, outside, panic_handled, panicking, park, pause, set_local, spawn,
-    thread_name, unpark,
+    take_over, thread_name, unpark,
 };
 pub use execution::Settings;
 pub use image::initial_bytes;

@@ -1,5 +1,6 @@
 //! Completing a step: fingerprint, who is affected, and who is told.
 
+use super::allocator::aside;
 use super::backtrace;
 use super::decision::is_pause;
 use super::execution::Execution;
@@ -162,10 +163,12 @@ impl Execution {
         // SAFETY: as for the chooser: the pointer is valid between `begin` and `detach`, and the observer does not
         // lead back to the execution.
         let observer = unsafe { &mut *observer };
-        if self.backtraces && self.step_count < MAX_STEPS_WITH_BACKTRACES {
-            observer.backtrace_of_step(&self.resolver.frames(&backtrace::addresses()));
-        }
-        observer.step(&event);
+        aside(|| {
+            if self.backtraces && self.step_count < MAX_STEPS_WITH_BACKTRACES {
+                observer.backtrace_of_step(&self.resolver.frames(&backtrace::addresses()));
+            }
+            observer.step(&event);
+        });
     }
 
     /// Where in the program the running thread stands, if a failure is being replayed.
@@ -174,14 +177,14 @@ impl Execution {
         if !self.backtraces {
             return Vec::new();
         }
-        self.resolver.frames(&backtrace::addresses())
+        aside(|| self.resolver.frames(&backtrace::addresses()))
     }
 
     /// The calling thread is about to wait: in a replay, remembers where.
     #[cold]
     pub(super) fn note_stack(&mut self, thread: usize) {
         if self.backtraces {
-            self.threads[thread].stack = backtrace::addresses();
+            aside(|| self.threads[thread].stack = backtrace::addresses());
         }
     }
 
@@ -193,7 +196,7 @@ impl Execution {
             let thread = self.previous.unwrap_or(ThreadId::MAIN);
             super::debugger::preemption(thread.index() as u64, self.step_count);
             let frames = self.backtrace();
-            observer.backtrace(thread, frames);
+            aside(|| observer.backtrace(thread, frames));
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::scope::ScopeData;
 use super::{Result, Thread};
 use crate::door::{self, ThreadEnd};
-use ::std::cell::UnsafeCell;
+use ::std::cell::{Cell, UnsafeCell};
 use ::std::ffi::CString;
 use ::std::io;
 use ::std::marker::PhantomData;
@@ -19,10 +19,13 @@ struct Packet<'scope, T> {
     result: UnsafeCell<Option<Result<T>>>,
     /// Present in a scope of an execution.
     outcome: Option<Arc<Outcome>>,
+    /// The thread of an execution, and its epoch: written once, by the spawner while it holds the packet.
+    modelled: Cell<Option<(door::ThreadId, u32)>>,
     _marker: PhantomData<Option<&'scope ScopeData>>,
 }
 
-// SAFETY: the result is written by the thread before it ends and read after it has been joined, never at once.
+// SAFETY: the result is written by the thread before it ends and read after it has been joined, never at once. What is
+// said of a thread of an execution is used on the OS thread of that execution.
 unsafe impl<T: Send> Sync for Packet<'_, T> {}
 
 /// What a scope of an execution wants to know about a thread.
@@ -62,6 +65,12 @@ impl Drop for Over {
 
 impl<T> Drop for Packet<'_, T> {
     fn drop(&mut self) {
+        if let Some((thread, epoch)) = self.modelled.get()
+            && epoch == door::epoch()
+        {
+            // Whoever drops the result without joining has learnt from the packet's count that it was left to him.
+            door::take_over(thread);
+        }
         let unhandled_panic = matches!(self.result.get_mut(), Some(Err(_)));
         if catch_unwind(AssertUnwindSafe(|| *self.result.get_mut() = None)).is_err() {
             eprintln!("fatal runtime error: thread result panicked on drop, aborting");
@@ -172,7 +181,14 @@ where
     }
     let outcome = scope.filter(|_| modelled).map(|_| Arc::new(Outcome::default()));
     let result = UnsafeCell::new(None);
-    let packet = Arc::new(Packet { scope: counting, result, outcome: outcome.clone(), _marker: PhantomData });
+    let modelled_as = Cell::new(None);
+    let packet = Arc::new(Packet {
+        scope: counting,
+        result,
+        outcome: outcome.clone(),
+        modelled: modelled_as,
+        _marker: PhantomData,
+    });
     let theirs = packet.clone();
     let over = Over(outcome.clone());
     let run = move || {
@@ -210,6 +226,7 @@ where
     };
     let name: Option<Arc<str>> = name.map(Arc::from);
     let id = door::spawn(name.clone(), stack_size, main).expect("the execution has just been seen active");
+    packet.modelled.set(Some((id, door::epoch())));
     if let (Some(scope), Some(outcome)) = (scope, outcome) {
         scope.add(id, outcome);
     }

@@ -1,7 +1,8 @@
 //! `mpsc` channels. The messages themselves are in the mirrored type; here is how many there are, what was
 //! published with each, and who is left at either end.
 //!
-//! A send happens before the receive of its message. In a bounded channel a receive also happens before the send
+//! A send happens before the receive of its message, or before the end of the receiver, which drops what it has not
+//! received. The end of either side happens before whatever the other one finds out by it. In a bounded channel a receive also happens before the send
 //! that takes its place. A rendezvous (capacity 0) sender waits in a second step until its message is taken.
 
 use super::{Effect, State};
@@ -22,6 +23,8 @@ pub(crate) struct Channel {
     spare: Vec<VectorClock>,
     senders: usize,
     receiver: bool,
+    /// What senders and receivers published that are gone.
+    ended: VectorClock,
     /// The receiver is blocked in a receive: a rendezvous `try_send` can succeed.
     receiver_waits: bool,
     sent: u64,
@@ -32,6 +35,7 @@ impl Channel {
     pub(super) fn clear(&mut self) {
         self.spare.extend(self.messages.drain(..));
         self.spare.extend(self.places.drain(..));
+        self.ended.clear();
         self.sent = 0;
         self.taken = 0;
         self.receiver_waits = false;
@@ -97,6 +101,7 @@ impl Execution {
         let trying = operation.action == Action::TrySend;
         let channel = self.channel_mut(operation.object);
         if !channel.receiver {
+            self.see_end(operation.object);
             self.finish_channel(operation, Mode::Read, Some("disconnected"));
             return Effect::Disconnected;
         }
@@ -158,6 +163,7 @@ impl Execution {
             return Effect::Done;
         }
         if channel.senders == 0 {
+            self.see_end(operation.object);
             self.finish_channel(operation, Mode::Read, Some("disconnected"));
             return Effect::Disconnected;
         }
@@ -176,14 +182,30 @@ impl Execution {
         channel.receiver_waits = true;
     }
 
+    /// The running thread has noticed that nobody is left at the other end.
+    fn see_end(&mut self, channel: ObjectId) {
+        let State::Channel(channel) = &self.objects[channel.index()].state else { return };
+        self.threads[self.current].clock.acquire(&channel.ended);
+    }
+
     pub(super) fn channel_end(&mut self, operation: Operation) -> Effect {
-        let channel = self.channel_mut(operation.object);
+        let me = self.current;
+        let State::Channel(channel) = &mut self.objects[operation.object.index()].state else {
+            return Effect::Done;
+        };
+        let clock = &mut self.threads[me].clock;
         match operation.action {
             Action::SenderClone => channel.senders += 1,
-            Action::SenderDrop => channel.senders = channel.senders.saturating_sub(1),
+            Action::SenderDrop => {
+                channel.senders = channel.senders.saturating_sub(1);
+                clock.release_join(me, &mut channel.ended);
+            }
             _ => {
                 channel.receiver = false;
+                // It drops them.
+                channel.messages.iter().for_each(|message| clock.acquire(message));
                 channel.spare.extend(channel.messages.drain(..));
+                clock.release_join(me, &mut channel.ended);
             }
         }
         self.finish_channel(operation, Mode::Write, None);

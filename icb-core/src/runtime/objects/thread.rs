@@ -42,16 +42,27 @@ impl Execution {
         self.enabled.insert(index);
         self.attention |= index >= ThreadSet::WORD;
         if let Some(observer) = self.observer {
-            let info = ThreadInfo {
-                id: ThreadId::new(index),
-                path: self.path(index),
-                name: self.threads[index].name.as_deref().map(str::to_owned),
-                spawned_at: location.filter(|_| parent.is_some()).and_then(Place::location),
-            };
-            // SAFETY: see `Execution::observe_step`.
-            unsafe { (*observer).thread(info) };
+            super::super::allocator::aside(|| {
+                let info = ThreadInfo {
+                    id: ThreadId::new(index),
+                    path: self.path(index),
+                    name: self.threads[index].name.as_deref().map(str::to_owned),
+                    spawned_at: location.filter(|_| parent.is_some()).and_then(Place::location),
+                };
+                // SAFETY: see `Execution::observe_step`.
+                unsafe { (*observer).thread(info) };
+            });
         }
         ThreadId::new(index)
+    }
+
+    /// What another thread has done so far happens before what the running one does from now on.
+    pub(in crate::runtime) fn take_over(&mut self, thread: usize) {
+        let me = self.current;
+        if let Ok([mine, theirs]) = self.threads.get_disjoint_mut([me, thread]) {
+            mine.clock.acquire(&theirs.clock.clock);
+            theirs.clock.clock.tick(thread);
+        }
     }
 
     /// Gives a new thread its coroutine: the one that stands in its slot, if that will do.

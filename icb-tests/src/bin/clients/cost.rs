@@ -22,7 +22,7 @@ pub(crate) fn table(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
     for program in Program::all("clients").into_iter().filter(|program| wanted(&program.name)) {
         let run = |accesses: bool, arguments: &str| {
             let name = format!("{}-cost", program.name);
-            let accesses = if accesses { "--accesses" } else { "" };
+            let accesses = if accesses { "--accesses" } else { "--no-accesses" };
             bench.run(&name, &program.crates[0], &program, &format!("{accesses} {arguments}"))
         };
         // What is common to all programs, and what cargo has to fetch.
