@@ -94,8 +94,8 @@ fn figures(text: &str) -> Vec<String> {
 }
 
 /// Kills the tool so many times, then lets it end.
-fn killed(count: usize, time: Duration, arguments: &str) {
-    let (code, undisturbed) = icb(&format!("{arguments} -j 1"));
+fn killed(count: usize, time: Duration, arguments: &str) -> usize {
+    let (code, undisturbed) = icb(arguments);
     assert_eq!(code, 0, "{undisturbed}");
     icb_until(arguments, time, "-KILL");
     let resumed = format!("{arguments} --resume");
@@ -106,6 +106,7 @@ fn killed(count: usize, time: Duration, arguments: &str) {
     println!("{cut} of {} were cut off", count - 1);
     let (code, text) = icb(&resumed);
     assert_eq!((code, figures(&text)), (0, figures(&undisturbed)), "{text}");
+    cut
 }
 
 #[test]
@@ -118,7 +119,31 @@ fn a_run_that_is_killed_again_and_again_comes_to_the_same() {
 #[ignore = "takes minutes: cargo test --release -p icb-tests --test interruption -- --ignored --nocapture killed"]
 fn killed_every_two_seconds_fifty_times() {
     let _alone = alone();
-    killed(50, Duration::from_secs(2), "test counters --max-bound 4");
+    let cut = killed(50, Duration::from_secs(2), "test slow --max-bound 4");
+    assert!(cut > 25, "the run was over after {cut} of 50 times");
+}
+
+#[test]
+fn what_is_done_of_a_long_item_is_not_lost() {
+    let _alone = alone();
+    // All of a bound is one item here, which takes longer than the run ever lasts.
+    let arguments = "test crawling --max-bound 2 -j 1";
+    let (code, undisturbed) = icb(arguments);
+    assert_eq!(code, 0, "{undisturbed}");
+    let mut cut = 0;
+    let mut text = String::new();
+    for life in 0..20 {
+        let resume = if life == 0 { "" } else { " --resume" };
+        let ended = icb_until(&format!("{arguments}{resume}"), Duration::from_millis(1700), "-KILL");
+        text = ended.1;
+        if ended.0.is_some() {
+            break;
+        }
+        cut += 1;
+    }
+    println!("{cut} were cut off");
+    assert_eq!(figures(&text), figures(&undisturbed), "{text}");
+    assert!(cut > 0);
 }
 
 #[test]

@@ -33,3 +33,29 @@ fn queue() {
 fn stack() {
     model(|| treiber(4));
 }
+
+/// Computes for about so long, on a quick machine.
+fn compute(microseconds: u32) {
+    let turns = microseconds * 1_250;
+    std::hint::black_box(
+        (0..turns).fold(1u64, |x, turn| std::hint::black_box(x.wrapping_mul(3) ^ u64::from(turn))),
+    );
+}
+
+#[test]
+#[ignore = "for `cargo icb test --ignored`"]
+fn slow() {
+    model(|| {
+        compute(600);
+        counter_racy(4, 2);
+    });
+}
+
+#[test]
+#[ignore = "for `cargo icb test --ignored`"]
+fn crawling() {
+    model(|| {
+        compute(10_000);
+        counter_racy(3, 2);
+    });
+}

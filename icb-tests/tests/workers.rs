@@ -87,3 +87,24 @@ fn two_workers_are_nearly_twice_as_fast() {
     assert_eq!(one.2, two.2);
     assert!(one.0 / two.0 >= 1.8);
 }
+
+/// The most memory that this process has had, in MiB.
+#[cfg(target_os = "linux")]
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}
+
+/// Nearly all of it is the set of the states reached.
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "takes a minute: cargo test --release -p icb-tests --test workers -- --ignored --nocapture memory"]
+fn ten_million_executions_fit_into_little_memory() {
+    let search = Builder::new().max_bound(3).max_executions(10_000_000);
+    let report = search.explore(|| counter_racy(5, 5));
+    let (last, states) = report.bounds.last().map(|bound| (bound.bound, bound.states)).unwrap();
+    println!("{} executions, {states} states, {} MiB at most", report.execution_count(), peak_memory());
+    assert_eq!((last, report.execution_count()), (3, 10_000_000));
+    assert!(peak_memory() < 500);
+}
