@@ -51,6 +51,10 @@ impl Notes {
     }
 
     fn write(&self, reason: String) {
+        if self.suffix.is_empty() {
+            // Cargo tells its builds apart; this is a build script that tries what the compiler can do.
+            return;
+        }
         let Notes { package, version, suffix, .. } = self;
         let (package, version, suffix) = (package.clone(), version.clone(), suffix.clone());
         let note = Note { package, version, suffix, reason };
@@ -67,6 +71,7 @@ pub(crate) fn notes(directory: &Path) -> Vec<Note> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
     let mut notes: Vec<Note> = texts.filter_map(|text| serde_json::from_str(&text).ok()).collect();
+    notes.retain(|note| !note.suffix.is_empty());
     notes.sort();
     notes.dedup();
     notes
@@ -170,6 +175,8 @@ mod tests {
         let expected = Note { package, version, suffix, reason };
         assert_eq!(notes(&directory.path().join("notes")), [expected]);
         note.clear();
+        assert_eq!(notes(&directory.path().join("notes")), []);
+        Notes::new(directory.path().join("notes"), "a", "1.0.0", &arguments[..2]).write("a probe".to_owned());
         assert_eq!(notes(&directory.path().join("notes")), []);
     }
 }
