@@ -6,7 +6,7 @@ use crate::varint::{Reader, write};
 use std::time::{Duration, Instant};
 
 /// Executions after which an item is cut up. Smaller ones can be shared out better, larger ones waste less.
-const MAX_EXECUTIONS: u64 = 1_024;
+const MAX_EXECUTIONS: u64 = 256;
 /// The same for a search without a bound, where cutting up costs some executions.
 const MAX_EXECUTIONS_UNBOUNDED: u64 = 2_048;
 /// The same for the whole search at first: most are over by then.

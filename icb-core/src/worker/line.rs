@@ -5,22 +5,25 @@ use super::team::Tokens;
 use crate::reduction::{Doing, Done, Item};
 use crate::varint::{Reader, write};
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// A process is asked for more while it has fewer items than this to answer for.
-const MAX_ASKED: usize = 4;
+const MAX_ASKED: usize = 8;
+/// How long a process keeps an answer, so that several go together.
+const BETWEEN_ANSWERS: Duration = Duration::from_millis(2);
 
 // How answers begin.
-const AGAIN: u64 = 0;
-const DONE: u64 = 1;
-const BEGUN: u64 = 2;
+const AGAIN: u8 = 0;
+const DONE: u8 = 1;
+const BEGUN: u8 = 2;
 
 /// Hands items to one process for as long as there are any. The process is given the next ones before it has answered for
 /// those that it is at, so that it need not wait for them.
 pub(super) fn hand_out(stream: UnixStream, shared: &Shared, tokens: Option<&dyn Tokens>) {
-    let mut line = Line { stream, before: Item::root(), asked: VecDeque::new() };
+    let mut line = Line { stream: BufReader::new(stream), before: Item::root(), asked: VecDeque::new() };
     loop {
         while line.has_room() {
             let Some(batch) = next_batch(shared, tokens, !line.asked.is_empty()) else { break };
@@ -54,7 +57,7 @@ pub(super) fn hand_out(stream: UnixStream, shared: &Shared, tokens: Option<&dyn 
 
 /// The line to a process.
 struct Line {
-    stream: UnixStream,
+    stream: BufReader<UnixStream>,
     /// The last item that was sent.
     before: Item,
     /// Items that it has not answered for, and of which state they were taken from.
@@ -76,7 +79,7 @@ impl Line {
     }
 
     fn ask(&mut self, batch: Batch) -> io::Result<()> {
-        let mut bytes = Vec::new();
+        let mut bytes = vec![0; 8];
         write(&mut bytes, u64::from(batch.terms.bound));
         write(&mut bytes, u64::from(batch.terms.tries_to_send));
         write(&mut bytes, batch.items.len() as u64);
@@ -85,19 +88,20 @@ impl Line {
             self.before = asked.item.clone();
             self.asked.push_back(asked);
         }
-        send(&mut self.stream, &bytes)
+        let length = bytes.len() as u64 - 8;
+        bytes[..8].copy_from_slice(&length.to_le_bytes());
+        self.stream.get_mut().write_all(&bytes)
     }
 
     fn answer(&mut self) -> io::Result<Answer> {
         let answer = receive(&mut self.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let mut reader = Reader::new(&answer);
-        match reader.number() {
-            Some(AGAIN) => Ok(Answer::Done(None)),
-            Some(DONE) => {
-                let done = Done::decode(&mut reader).ok_or(io::ErrorKind::InvalidData)?;
+        match answer.split_first() {
+            Some((&AGAIN, _)) => Ok(Answer::Done(None)),
+            Some((&DONE, done)) => {
+                let done = Done::decode(&mut Reader::new(done)).ok_or(io::ErrorKind::InvalidData)?;
                 Ok(Answer::Done(Some(done)))
             }
-            Some(BEGUN) => Ok(Answer::Begun(answer[1..].to_vec())),
+            Some((&BEGUN, begun)) => Ok(Answer::Begun(begun.to_vec())),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
     }
@@ -120,6 +124,7 @@ pub(super) fn serve(
     resting: &AtomicBool,
 ) -> io::Result<()> {
     let mut before = Item::root();
+    let mut answers = Answers { bytes: Vec::new(), sent: Instant::now() };
     while let Some(bytes) = receive(&mut stream)? {
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let mut reader = Reader::new(&bytes);
@@ -130,34 +135,51 @@ pub(super) fn serve(
             let item = Item::decode(&before, &mut reader).ok_or_else(bad)?;
             doing.search_mut().join(bound, tries_to_send);
             let mut tell = |begun: Vec<u8>| {
-                let mut answer = vec![BEGUN as u8];
-                answer.extend_from_slice(&begun);
+                answers.add(BEGUN, |bytes| bytes.extend_from_slice(&begun));
                 // If the parent has hung up, that is seen soon.
-                let _ = send(&mut stream, &answer);
+                let _ = answers.send(&mut stream);
             };
-            let mut answer = Vec::new();
             match doing.run(item.clone(), program, &mut tell) {
-                Some(done) => {
-                    write(&mut answer, DONE);
-                    done.encode(&mut answer);
-                }
-                None => write(&mut answer, AGAIN),
+                Some(done) => answers.add(DONE, |bytes| done.encode(bytes)),
+                None => answers.add(AGAIN, |_| {}),
             }
             before = item;
-            send(&mut stream, &answer)?;
+            if answers.sent.elapsed() >= BETWEEN_ANSWERS {
+                answers.send(&mut stream)?;
+            }
         }
+        answers.send(&mut stream)?;
         resting.store(true, Ordering::Relaxed);
     }
     Ok(())
 }
 
-fn send(stream: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {
-    stream.write_all(&(bytes.len() as u64).to_le_bytes())?;
-    stream.write_all(bytes)
+/// Answers that have not been sent.
+struct Answers {
+    bytes: Vec<u8>,
+    sent: Instant,
+}
+
+impl Answers {
+    fn add(&mut self, kind: u8, content: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; 8]);
+        self.bytes.push(kind);
+        content(&mut self.bytes);
+        let length = (self.bytes.len() - start - 8) as u64;
+        self.bytes[start..start + 8].copy_from_slice(&length.to_le_bytes());
+    }
+
+    fn send(&mut self, stream: &mut UnixStream) -> io::Result<()> {
+        let sent = stream.write_all(&self.bytes);
+        self.bytes.clear();
+        self.sent = Instant::now();
+        sent
+    }
 }
 
 /// `None`: the other side has hung up.
-fn receive(stream: &mut UnixStream) -> io::Result<Option<Vec<u8>>> {
+fn receive(stream: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 8];
     match stream.read_exact(&mut length) {
         Ok(()) => {}
