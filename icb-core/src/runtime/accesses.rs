@@ -95,18 +95,34 @@ struct Hooks {
     bottom: Cell<usize>,
     /// The part of that stack that others reach.
     shared: Cell<(usize, usize)>,
+    /// The thread-local memory of this OS thread. It is `std`'s own, inlined into the program: the program's thread-locals
+    /// are mirrored. What is in it is no thread's of an execution, and every thread's.
+    locals: Cell<(usize, usize)>,
 }
 
 thread_local! {
     static HOOKS: Hooks = const {
-        Hooks { running: Cell::new(std::ptr::null()), bottom: Cell::new(0), shared: Cell::new((0, 0)) }
+        Hooks {
+            running: Cell::new(std::ptr::null()),
+            bottom: Cell::new(0),
+            shared: Cell::new((0, 0)),
+            locals: Cell::new((0, 0)),
+        }
     };
 }
 
 /// From now on the accesses of this execution are checked, if some crate reports them; until [`look_away`].
 pub(super) fn attend(running: &Running) {
     if running.with(|e| e.accesses_hooked) {
-        HOOKS.with(|hooks| hooks.running.set(running));
+        HOOKS.with(|hooks| {
+            if hooks.locals.get() == (0, 0)
+                && let Some(memory) = aside(super::image::thread_local_memory)
+            {
+                let start = memory.cast::<u8>().addr().get();
+                hooks.locals.set((start, start + memory.len()));
+            }
+            hooks.running.set(running);
+        });
     }
 }
 
@@ -124,7 +140,8 @@ pub(super) fn accessed(hooked: Hooked) {
         let (start, end) = hooks.shared.get();
         let own = (stack..hooks.bottom.get()).contains(&hooked.address);
         let shared = hooked.address < end && start < hooked.address + hooked.size;
-        (hooks.running.get(), own && !shared)
+        let (start, end) = hooks.locals.get();
+        (hooks.running.get(), (own && !shared) || (start..end).contains(&hooked.address))
     });
     if passed_over || running.is_null() {
         return;

@@ -6,6 +6,7 @@
 //! set. Where that is not so, hashing stays random.
 
 use super::allocator::aside;
+use super::image::thread_local_memory;
 use std::cell::Cell;
 use std::hash::RandomState;
 use std::ptr::NonNull;
@@ -122,41 +123,6 @@ fn look_for() -> Option<Keys> {
     let works = words(&RandomState::new()) == Some(FIRST);
     found.set(before);
     works.then_some(found)
-}
-
-/// The part of the calling thread's thread-local memory that belongs to the program, whole words of it.
-#[cfg(target_os = "linux")]
-fn thread_local_memory() -> Option<NonNull<[u8]>> {
-    unsafe extern "C" fn visit(
-        info: *mut libc::dl_phdr_info,
-        size: usize,
-        data: *mut libc::c_void,
-    ) -> libc::c_int {
-        if size < size_of::<libc::dl_phdr_info>() {
-            return 1;
-        }
-        // SAFETY: `dl_iterate_phdr` passes a valid description of a loaded object and our own pointer.
-        let (info, memory) = unsafe { (&*info, &mut *data.cast::<Option<NonNull<[u8]>>>()) };
-        // SAFETY: the headers are valid for as long as the object is loaded, `dlpi_phnum` of them.
-        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-        if let Some(header) = headers.iter().find(|header| header.p_type == libc::PT_TLS)
-            && let Some(start) = NonNull::new(info.dlpi_tls_data.cast::<u8>())
-            && start.cast::<u64>().is_aligned()
-        {
-            *memory = Some(NonNull::slice_from_raw_parts(start, header.p_memsz as usize));
-        }
-        // The first object is the program itself, which `std` is a part of.
-        1
-    }
-    let mut memory: Option<NonNull<[u8]>> = None;
-    // SAFETY: the callback has the right signature and `memory` outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut memory).cast()) };
-    memory
-}
-
-#[cfg(not(target_os = "linux"))]
-fn thread_local_memory() -> Option<NonNull<[u8]>> {
-    None
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -3,6 +3,7 @@
 
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::fs;
+use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 /// A part of the program's writable image, as it was before `main`.
@@ -139,6 +140,41 @@ fn segments() -> Vec<Segment> {
 #[cfg(not(target_os = "linux"))]
 fn segments() -> Vec<Segment> {
     Vec::new()
+}
+
+/// The part of the calling thread's thread-local memory that belongs to the program, whole words of it.
+#[cfg(target_os = "linux")]
+pub(super) fn thread_local_memory() -> Option<NonNull<[u8]>> {
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        size: usize,
+        data: *mut libc::c_void,
+    ) -> libc::c_int {
+        if size < size_of::<libc::dl_phdr_info>() {
+            return 1;
+        }
+        // SAFETY: `dl_iterate_phdr` passes a valid description of a loaded object and our own pointer.
+        let (info, memory) = unsafe { (&*info, &mut *data.cast::<Option<NonNull<[u8]>>>()) };
+        // SAFETY: the headers are valid for as long as the object is loaded, `dlpi_phnum` of them.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        if let Some(header) = headers.iter().find(|header| header.p_type == libc::PT_TLS)
+            && let Some(start) = NonNull::new(info.dlpi_tls_data.cast::<u8>())
+            && start.cast::<u64>().is_aligned()
+        {
+            *memory = Some(NonNull::slice_from_raw_parts(start, header.p_memsz as usize));
+        }
+        // The first object is the program itself, which `std` is a part of.
+        1
+    }
+    let mut memory: Option<NonNull<[u8]>> = None;
+    // SAFETY: the callback has the right signature and `memory` outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut memory).cast()) };
+    memory
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn thread_local_memory() -> Option<NonNull<[u8]>> {
+    None
 }
 
 /// The distance of an address of the image from a fixed place in it: the same in every process of one binary, wherever
