@@ -1,6 +1,7 @@
 //! `unreachable!` in the drop of a receiver that has been polled.
 //! Found: panic: internal error: entered unreachable code.
 //! Left: use after free: AtomicU8.
+//! Options: --no-accesses
 //!
 //! ```toml
 //! oneshot = "=0.1.10"

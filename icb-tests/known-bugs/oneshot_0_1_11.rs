@@ -1,6 +1,5 @@
 //! Use after free when a receiver that has been polled goes (RUSTSEC-2026-0005).
 //! Found: use after free: .
-//! Options: --accesses
 //!
 //! ```toml
 //! oneshot = "=0.1.11"

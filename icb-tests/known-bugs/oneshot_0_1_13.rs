@@ -1,6 +1,6 @@
 //! The drop of a receiver that has been polled takes the word that it has just written itself for the sender's last one, and frees
 //! the channel while the sender still goes on. The versions before have this as well.
-//! Found: use after free: AtomicU8.
+//! Found: use after free: .
 //!
 //! ```toml
 //! oneshot = "=0.1.13"

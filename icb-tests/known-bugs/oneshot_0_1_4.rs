@@ -1,6 +1,7 @@
 //! `unreachable!` in the drop of a polled receiver; it panics twice and aborts.
 //! Found: panic: internal error: entered unreachable code.
 //! Left: use after free: AtomicU8.
+//! Options: --no-accesses
 //!
 //! ```toml
 //! oneshot = "=0.1.4"

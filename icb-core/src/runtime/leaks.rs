@@ -131,6 +131,7 @@ fn is_of_engine(frames: &[Frame]) -> bool {
         "icb_core::runtime::ledger",
         "icb_core::runtime::backtrace",
         "icb_core::runtime::allocator",
+        "icb_core::runtime::hashing",
     ];
     let first = frames.iter().map(function).find(|name| !inner.iter().any(|begin| name.starts_with(begin)));
     first.is_some_and(|name| name.starts_with("icb_core::"))

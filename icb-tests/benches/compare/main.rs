@@ -11,6 +11,9 @@
 //! Arguments: `--quick` (fewer repetitions), and names of programs (parts of) to run only those. `--profile PROGRAM` runs
 //! icb alone on one program for five seconds, for a profiler.
 
+#[macro_use]
+mod world;
+
 mod measure;
 mod naive;
 mod programs;
