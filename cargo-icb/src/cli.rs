@@ -176,6 +176,9 @@ pub(crate) struct TestArgs {
     /// Stop the run after so many executions of all tests
     #[arg(long = "max-run-executions", value_name = "N")]
     pub(crate) run_executions: Option<u64>,
+    /// Keep what is left for the next bound on disk as soon as it is more than 8 MiB (--reduction none; the default search keeps little)
+    #[arg(long)]
+    pub(crate) spill: bool,
     /// Do one part of the search, such as 3/16, the third of sixteen (3/16:2/4: the second quarter of that), and write its result
     #[arg(long, value_name = "K/N")]
     pub(crate) shard: Option<Shard>,

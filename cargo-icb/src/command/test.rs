@@ -189,6 +189,9 @@ impl Run<'_> {
         if let Some(shard) = self.arguments.shard {
             environment.push(("ICB_SHARD", shard.to_string()));
         }
+        if self.arguments.spill {
+            environment.push(("ICB_SPILL", directory.display().to_string()));
+        }
         if let Some(path) = self.tokens.path() {
             environment.push(("ICB_JOURNAL_KEY", lock(&self.rounds[task.test]).key.clone()));
             environment.push(("ICB_WORKERS", self.arguments.build.job_count().to_string()));

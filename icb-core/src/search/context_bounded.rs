@@ -8,7 +8,8 @@
 //! is not the default one; those before it are owned by the execution it branched off from. So every item is made
 //! exactly once.
 
-use super::frontier::{Frontier, Group};
+use super::frontier::{Frontier, Group, Position};
+use super::spill::Spill;
 use super::stack::{DecisionStack, branch_place, thread_place};
 use crate::program::{
     BranchPoint, Chooser, Everything, Foreseen, Outcome, Reduction, SchedulingPoint, Strategy,
@@ -16,6 +17,7 @@ use crate::program::{
 };
 use crate::trace::ThreadId;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A branch that the current bound cannot afford.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +32,7 @@ struct Later {
 struct Item {
     group: Group,
     /// Position in the frontier after the group.
-    position: usize,
+    position: Position,
     /// Branches of the group that are left. The latest goes first: what leads to an earlier one is then still on the
     /// decision stack.
     left: usize,
@@ -45,6 +47,8 @@ pub struct ContextBounded<R = Everything> {
     max_bound: Option<u32>,
     /// Work for the bound after the last one is kept.
     carries: bool,
+    /// Where work for later bounds goes if there is much of it.
+    spill: Option<Arc<Spill>>,
     bound: u32,
     stack: DecisionStack,
     item: Item,
@@ -73,6 +77,7 @@ impl<R: Reduction> ContextBounded<R> {
             reduction,
             max_bound,
             carries: false,
+            spill: None,
             bound: 0,
             stack: DecisionStack::default(),
             item: Item::default(),
@@ -89,6 +94,13 @@ impl<R: Reduction> ContextBounded<R> {
     #[must_use]
     pub fn carrying(mut self, carries: bool) -> Self {
         self.carries = carries;
+        self
+    }
+
+    /// Keeps work for later bounds on disk if there is much of it.
+    #[must_use]
+    pub fn spilling(mut self, spill: Option<Arc<Spill>>) -> Self {
+        self.spill = spill;
         self
     }
 
@@ -259,7 +271,7 @@ impl<R: Reduction> Strategy for ContextBounded<R> {
                 continue;
             }
             while self.later.len() < cost as usize {
-                self.later.push_back(Frontier::default());
+                self.later.push_back(Frontier::spilling(self.spill.as_ref()));
             }
             self.later[cost as usize - 1].push(deviations.iter().copied(), digest, branches);
         }

@@ -3,13 +3,27 @@
 //! Executions are grouped by the execution they branch off from. A group holds that execution's decisions that are
 //! not the default (the rest follows from the program) and, for each branch, the decision to change and the choice
 //! to take there. Numbers are written as LEB128 varints, decision numbers as differences. A typical item takes two
-//! or three bytes.
+//! or three bytes. If it is told to spill, what is more than a chunk goes to disk.
+
+use super::spill::{Chunks, Spill};
+use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 /// Items grouped by the execution they branch off from.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Frontier {
+    /// Those that came first, on disk.
+    chunks: Option<Chunks>,
+    /// The others.
     bytes: Vec<u8>,
     item_count: u64,
+}
+
+/// Where the next group is read: so many chunks are read, and so many bytes of what comes then.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Position {
+    chunk: usize,
+    at: usize,
 }
 
 /// One group, decoded.
@@ -32,6 +46,9 @@ pub enum FrontierError {
     /// It was cut off or altered.
     #[error("the frontier file is damaged ({0}); remove it to search from bound 0")]
     Damaged(&'static str),
+    /// It cannot be read.
+    #[error("the frontier file cannot be read: {0}")]
+    Unreadable(String),
     /// It belongs to something else.
     #[error(
         "the frontier file was written with other settings or by another test; remove it to search from bound 0"
@@ -40,6 +57,12 @@ pub enum FrontierError {
 }
 
 impl Frontier {
+    /// An empty one, which spills there.
+    #[must_use]
+    pub fn spilling(spill: Option<&Arc<Spill>>) -> Self {
+        Frontier { chunks: spill.map(|spill| Chunks::new(spill.clone())), ..Frontier::default() }
+    }
+
     /// Number of items.
     #[must_use]
     pub fn len(&self) -> u64 {
@@ -52,10 +75,16 @@ impl Frontier {
         self.item_count == 0
     }
 
-    /// Size in bytes.
+    /// Bytes of it in memory.
     #[must_use]
     pub fn byte_count(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Bytes of it on disk.
+    #[must_use]
+    pub fn spilled_byte_count(&self) -> u64 {
+        self.chunks.as_ref().map_or(0, Chunks::byte_count)
     }
 
     /// Adds a group. The branches must be in ascending order of decisions.
@@ -68,6 +97,17 @@ impl Frontier {
         self.write_pairs(deviations);
         self.bytes.extend_from_slice(&digest.to_le_bytes());
         self.item_count += self.write_pairs(branches);
+        self.spill();
+    }
+
+    /// What is more than a chunk goes to disk. Chunks end between two groups.
+    fn spill(&mut self) {
+        if let Some(chunks) = &mut self.chunks
+            && self.bytes.len() >= CHUNK
+        {
+            chunks.push(&self.bytes);
+            self.bytes.clear();
+        }
     }
 
     fn write_pairs(&mut self, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> u64 {
@@ -91,100 +131,214 @@ impl Frontier {
     }
 
     /// Reads the group at `position` and moves on to the next one. `None` at the end.
-    pub(super) fn read(&self, position: &mut usize, group: &mut Group) -> Option<()> {
-        if *position >= self.bytes.len() {
-            return None;
-        }
-        self.read_pairs(position, &mut group.deviations)?;
-        let digest = self.bytes.get(*position..*position + 4)?;
-        group.digest = u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]]);
-        *position += 4;
-        self.read_pairs(position, &mut group.branches)
-    }
-
-    fn read_pairs(&self, position: &mut usize, pairs: &mut Vec<(u32, u32)>) -> Option<()> {
-        pairs.clear();
-        let count = self.read_number(position)?;
-        let mut index: u32 = 0;
-        for _ in 0..count {
-            index = index.checked_add(self.read_number(position)?)?;
-            pairs.push((index, self.read_number(position)?));
-        }
-        Some(())
-    }
-
-    fn read_number(&self, position: &mut usize) -> Option<u32> {
-        let mut value: u32 = 0;
-        for shift in (0..35).step_by(7) {
-            let byte = *self.bytes.get(*position)?;
-            *position += 1;
-            value |= u32::from(byte & 0x7F).checked_shl(shift)?;
-            if byte & 0x80 == 0 {
-                return Some(value);
+    pub(super) fn read(&mut self, position: &mut Position, group: &mut Group) -> Option<()> {
+        if let Some(chunks) = &mut self.chunks {
+            while let Some(chunk) = chunks.get(position.chunk) {
+                if position.at < chunk.len() {
+                    return read_group(chunk, &mut position.at, group);
+                }
+                *position = Position { chunk: position.chunk + 1, at: 0 };
             }
         }
-        None
+        if position.at >= self.bytes.len() {
+            return None;
+        }
+        read_group(&self.bytes, &mut position.at, group)
     }
 
-    /// The frontier as a file: header with the key of what it belongs to, the states reached so far, the items.
-    #[must_use]
-    pub fn to_file(&self, key: u64, states: &[u128]) -> Vec<u8> {
-        let mut file = Vec::with_capacity(48 + states.len() * 16 + self.bytes.len());
-        file.extend_from_slice(MAGIC);
-        for number in [key, states.len() as u64, self.item_count, self.bytes.len() as u64] {
-            file.extend_from_slice(&number.to_le_bytes());
-        }
-        for state in states {
-            file.extend_from_slice(&state.to_le_bytes());
-        }
-        file.extend_from_slice(&self.bytes);
-        let checksum = checksum(&file);
-        file.extend_from_slice(&checksum.to_le_bytes());
-        file
-    }
-
-    /// Reads what [`to_file`](Self::to_file) wrote.
+    /// Writes the frontier as a file: header with the key of what it belongs to, the states reached so far, the items.
     ///
     /// # Errors
-    /// If the file is no frontier, is damaged, or belongs to another key.
-    pub fn from_file(file: &[u8], key: u64) -> Result<(Self, Vec<u128>), FrontierError> {
-        if !file.starts_with(MAGIC) {
+    /// If it cannot be written.
+    pub fn write_file(&mut self, file: impl Write, key: u64, states: &[u128]) -> io::Result<()> {
+        let mut file = Summed { inner: file, sum: Sum::default() };
+        file.write_all(MAGIC)?;
+        let byte_count = self.spilled_byte_count() + self.bytes.len() as u64;
+        for number in [key, states.len() as u64, self.item_count, byte_count] {
+            file.write_all(&number.to_le_bytes())?;
+        }
+        for state in states {
+            file.write_all(&state.to_le_bytes())?;
+        }
+        if let Some(chunks) = &mut self.chunks {
+            let mut number = 0;
+            while let Some(chunk) = chunks.get(number) {
+                file.write_all(chunk)?;
+                number += 1;
+            }
+        }
+        file.write_all(&self.bytes)?;
+        let sum = file.sum.value();
+        file.inner.write_all(&sum.to_le_bytes())?;
+        file.inner.flush()
+    }
+
+    /// Reads what [`write_file`](Self::write_file) wrote; `spill` says where it spills.
+    ///
+    /// # Errors
+    /// If the file is no frontier, is damaged, belongs to another key, or cannot be read.
+    pub fn read_file(
+        file: impl Read,
+        key: u64,
+        spill: Option<&Arc<Spill>>,
+    ) -> Result<(Self, Vec<u128>), FrontierError> {
+        let mut file = Summed { inner: file, sum: Sum::default() };
+        let mut magic = [0; 8];
+        if !matches!(fill(&mut file, &mut magic), Ok(8)) || magic != *MAGIC {
             return Err(FrontierError::Magic);
         }
-        let number = |at: usize| {
-            let bytes = file.get(at..at + 8).and_then(|b| b.try_into().ok());
-            bytes.map(u64::from_le_bytes).ok_or(FrontierError::Damaged("it is too short"))
-        };
-        let (found, state_count, item_count, byte_count) =
-            (number(8)?, number(16)?, number(24)?, number(32)?);
-        let states_end = (state_count as usize).checked_mul(16).and_then(|n| n.checked_add(40));
-        let items_end = states_end.and_then(|n| n.checked_add(byte_count as usize));
-        let (Some(states_end), Some(items_end)) = (states_end, items_end) else {
-            return Err(FrontierError::Damaged("impossible lengths"));
-        };
-        if file.len() != items_end + 8 {
-            return Err(FrontierError::Damaged("its length is not the one it names"));
+        let [found, state_count, item_count, byte_count] =
+            [file.number()?, file.number()?, file.number()?, file.number()?];
+        let mut states = Vec::new();
+        for _ in 0..state_count {
+            let mut state = [0; 16];
+            file.take(&mut state)?;
+            states.push(u128::from_le_bytes(state));
         }
-        if number(items_end)? != checksum(&file[..items_end]) {
+        let mut frontier = Frontier { item_count, ..Frontier::spilling(spill) };
+        let mut left = byte_count;
+        let (mut at, mut group) = (0, Group::default());
+        while left > 0 {
+            let start = frontier.bytes.len();
+            let more = left.min(CHUNK as u64);
+            frontier.bytes.resize(start + more as usize, 0);
+            file.take(&mut frontier.bytes[start..])?;
+            left -= more;
+            if frontier.chunks.is_some() && left > 0 {
+                // Up to the last group that is there as a whole.
+                let mut end = at;
+                while read_group(&frontier.bytes, &mut at, &mut group).is_some() {
+                    end = at;
+                }
+                at = 0;
+                let rest = frontier.bytes.split_off(end);
+                frontier.spill();
+                frontier.bytes.extend_from_slice(&rest);
+            }
+        }
+        let sum = file.sum.value();
+        if file.number()? != sum {
             return Err(FrontierError::Damaged("its checksum does not match"));
+        }
+        if fill(&mut file, &mut [0])? > 0 {
+            return Err(FrontierError::Damaged("its length is not the one it names"));
         }
         if found != key {
             return Err(FrontierError::Foreign);
         }
-        let states = file[40..states_end].chunks_exact(16);
-        let states = states.map(|b| u128::from_le_bytes(std::array::from_fn(|i| b[i]))).collect();
-        Ok((Frontier { bytes: file[states_end..items_end].to_vec(), item_count }, states))
+        Ok((frontier, states))
     }
 }
 
-const MAGIC: &[u8; 8] = b"ICBFRN1\n";
+/// Reads the group at a place in some bytes. `None` where they end.
+fn read_group(bytes: &[u8], at: &mut usize, group: &mut Group) -> Option<()> {
+    read_pairs(bytes, at, &mut group.deviations)?;
+    let digest = bytes.get(*at..*at + 4)?;
+    group.digest = u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]]);
+    *at += 4;
+    read_pairs(bytes, at, &mut group.branches)
+}
+
+fn read_pairs(bytes: &[u8], at: &mut usize, pairs: &mut Vec<(u32, u32)>) -> Option<()> {
+    pairs.clear();
+    let count = read_number(bytes, at)?;
+    let mut index: u32 = 0;
+    for _ in 0..count {
+        index = index.checked_add(read_number(bytes, at)?)?;
+        pairs.push((index, read_number(bytes, at)?));
+    }
+    Some(())
+}
+
+fn read_number(bytes: &[u8], at: &mut usize) -> Option<u32> {
+    let mut value: u32 = 0;
+    for shift in (0..35).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        value |= u32::from(byte & 0x7F).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// So many bytes of a frontier are kept in memory, if it spills.
+const CHUNK: usize = 8 << 20;
+
+const MAGIC: &[u8; 8] = b"ICBFRN2\n";
 
 /// FNV-1a over 64-bit words: guards against damage, not against malice.
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes.chunks(8).fold(0xCBF2_9CE4_8422_2325, |hash, chunk| {
-        let word = chunk.iter().rev().fold(0u64, |word, &byte| (word << 8) | u64::from(byte));
-        (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23)
-    })
+#[derive(Default)]
+struct Sum {
+    hash: u64,
+    /// Bytes of a word that is not whole.
+    rest: [u8; 8],
+    rest_length: usize,
+}
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.rest[self.rest_length] = byte;
+            self.rest_length += 1;
+            if self.rest_length == 8 {
+                self.hash = mix(self.hash, u64::from_le_bytes(self.rest));
+                (self.rest, self.rest_length) = ([0; 8], 0);
+            }
+        }
+    }
+
+    fn value(&self) -> u64 {
+        mix(self.hash, u64::from_le_bytes(self.rest) ^ self.rest_length as u64)
+    }
+}
+
+const fn mix(hash: u64, word: u64) -> u64 {
+    (hash ^ 0xCBF2_9CE4_8422_2325 ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23)
+}
+
+/// A file, and the checksum of what has been read from it or written to it.
+struct Summed<F> {
+    inner: F,
+    sum: Sum,
+}
+
+impl<W: Write> Summed<W> {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sum.add(bytes);
+        self.inner.write_all(bytes)
+    }
+}
+
+impl<R: Read> Summed<R> {
+    fn take(&mut self, bytes: &mut [u8]) -> Result<(), FrontierError> {
+        if fill(self, bytes)? < bytes.len() {
+            return Err(FrontierError::Damaged("it is too short"));
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<u64, FrontierError> {
+        let mut bytes = [0; 8];
+        self.take(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+}
+
+/// Reads as much as there is.
+fn fill<R: Read>(file: &mut Summed<R>, bytes: &mut [u8]) -> Result<usize, FrontierError> {
+    let mut count = 0;
+    while count < bytes.len() {
+        match file.inner.read(&mut bytes[count..]) {
+            Ok(0) => break,
+            Ok(more) => count += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(FrontierError::Unreadable(error.to_string())),
+        }
+    }
+    file.sum.add(&bytes[..count]);
+    Ok(count)
 }
 
 #[cfg(test)]
@@ -206,33 +360,97 @@ mod tests {
         (frontier, groups)
     }
 
-    fn groups_of(frontier: &Frontier) -> Vec<Group> {
-        let (mut position, mut group) = (0, Group::default());
+    fn groups_of(frontier: &mut Frontier) -> Vec<Group> {
+        let (mut position, mut group) = (Position::default(), Group::default());
         std::iter::from_fn(|| frontier.read(&mut position, &mut group).map(|()| group.clone())).collect()
+    }
+
+    fn to_file(frontier: &mut Frontier, key: u64, states: &[u128]) -> Vec<u8> {
+        let mut file = Vec::new();
+        frontier.write_file(&mut file, key, states).unwrap();
+        file
     }
 
     #[test]
     fn groups_come_back() {
-        let (frontier, groups) = filled();
-        assert_eq!(groups_of(&frontier), groups);
+        let (mut frontier, groups) = filled();
+        assert_eq!(groups_of(&mut frontier), groups);
         assert_eq!(frontier.len(), groups.iter().map(|g| g.branches.len() as u64).sum::<u64>());
     }
 
     #[test]
-    fn files_round_trip_and_damage_is_seen() {
-        let (frontier, groups) = filled();
-        let file = frontier.to_file(9, &[1, u128::MAX]);
-        let (read, states) = Frontier::from_file(&file, 9).unwrap();
-        assert_eq!((groups_of(&read), states), (groups, vec![1, u128::MAX]));
-        assert_eq!(Frontier::from_file(&file, 8).unwrap_err(), FrontierError::Foreign);
-        assert_eq!(Frontier::from_file(b"nonsense", 9).unwrap_err(), FrontierError::Magic);
-        for cut in [12, 40, file.len() - 1] {
-            assert!(matches!(Frontier::from_file(&file[..cut], 9), Err(FrontierError::Damaged(_))), "{cut}");
+    fn what_spills_comes_back() {
+        let spill = Spill::new(&std::env::temp_dir(), Box::new(|message| panic!("{message}")));
+        let mut frontier = Frontier::spilling(Some(&Arc::new(spill)));
+        let group = |i: u32| Group {
+            deviations: vec![(i, 1), (i + 200_000, 2)],
+            digest: i,
+            branches: vec![(300_000, i)],
+        };
+        let count = 2_000_000;
+        for i in 0..count {
+            let group = group(i);
+            frontier.push(group.deviations.into_iter(), group.digest, group.branches.into_iter());
         }
-        for at in 8..file.len() {
+        assert!(frontier.spilled_byte_count() > 3 * CHUNK as u64 && frontier.byte_count() < CHUNK);
+        let check = |frontier: &mut Frontier| {
+            let (mut position, mut found) = (Position::default(), Group::default());
+            for i in 0..count {
+                frontier.read(&mut position, &mut found).unwrap();
+                assert_eq!(found, group(i));
+            }
+            assert_eq!(frontier.read(&mut position, &mut found), None);
+        };
+        check(&mut frontier);
+        let file = to_file(&mut frontier, 9, &[7]);
+        for spill in [None, frontier.chunks.as_ref().map(|chunks| chunks.spill())] {
+            let (mut read, states) = Frontier::read_file(&file[..], 9, spill).unwrap();
+            assert_eq!(
+                (states, read.len(), spill.is_some()),
+                (vec![7], u64::from(count), read.byte_count() < 3 * CHUNK)
+            );
+            check(&mut read);
+        }
+    }
+
+    #[test]
+    fn where_nothing_can_be_kept_that_is_said() {
+        let told = Arc::new(std::sync::Mutex::new(String::new()));
+        let hears = told.clone();
+        let file = std::env::current_exe().unwrap();
+        let refuse = move |message: &str| *hears.lock().unwrap() = message.to_owned();
+        let spill = Arc::new(Spill::new(&file, Box::new(refuse)));
+        let mut frontier = Frontier::spilling(Some(&spill));
+        let many = || (0..CHUNK as u32 / 2).map(|i| (i, 1));
+        let pushed = std::panic::AssertUnwindSafe(|| frontier.push(many(), 0, many()));
+        assert!(std::panic::catch_unwind(pushed).is_err());
+        let told = told.lock().unwrap();
+        assert!(told.starts_with("cannot keep what is left") && told.contains("make room"), "{told}");
+    }
+
+    #[test]
+    fn files_round_trip_and_damage_is_seen() {
+        let (mut frontier, groups) = filled();
+        let file = to_file(&mut frontier, 9, &[1, u128::MAX]);
+        let read = |file: &[u8], key| Frontier::read_file(file, key, None);
+        let (mut found, states) = read(&file, 9).unwrap();
+        assert_eq!((groups_of(&mut found), states), (groups, vec![1, u128::MAX]));
+        assert_eq!(read(&file, 8).unwrap_err(), FrontierError::Foreign);
+        assert_eq!(read(b"nonsense", 9).unwrap_err(), FrontierError::Magic);
+        for cut in [12, 40, file.len() - 1] {
+            assert!(matches!(read(&file[..cut], 9), Err(FrontierError::Damaged(_))), "{cut}");
+        }
+        assert!(matches!(read(&[&file[..], b"x"].concat(), 9), Err(FrontierError::Damaged(_))));
+        for at in (8..file.len()).filter(|at| !(16..40).contains(at)) {
             let mut damaged = file.clone();
             damaged[at] ^= 4;
-            assert!(Frontier::from_file(&damaged, 9).is_err(), "{at}");
+            assert!(read(&damaged, 9).is_err(), "{at}");
+        }
+        // Lengths: not read far beyond the end of the file.
+        for at in 16..40 {
+            let mut damaged = file.clone();
+            damaged[at] ^= 4;
+            assert!(read(&damaged, 9).is_err(), "{at}");
         }
     }
 }

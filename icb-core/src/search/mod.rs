@@ -8,6 +8,7 @@ mod frontier;
 mod priority;
 mod random;
 mod replay;
+mod spill;
 mod stack;
 mod stack_discipline;
 
@@ -20,4 +21,5 @@ pub use frontier::{Frontier, FrontierError};
 pub use priority::Priority;
 pub use random::RandomWalk;
 pub use replay::Replay;
+pub use spill::Spill;
 pub use stack_discipline::StackDiscipline;

@@ -175,6 +175,15 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Keeps what is left for the next bound in a file in this directory, as soon as it is more than 8 MiB. Only the search without
+    /// reduction ([`ReductionKind::None`]) collects work for later bounds; the default search keeps a stack that does not grow with
+    /// the number of executions. The file is gone when the process is.
+    #[must_use]
+    pub fn spill(mut self, directory: impl Into<std::path::PathBuf>) -> Self {
+        self.settings.spill = Some(directory.into());
+        self
+    }
+
     /// Whether condvar waits may wake, and `compare_exchange_weak` fail, for no reason, at a cost of 1 each. On by
     /// default.
     #[must_use]

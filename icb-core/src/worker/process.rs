@@ -11,8 +11,10 @@ use crate::observe::Recorder;
 use crate::program::{Program, Strategy};
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram};
-use crate::search::{ContextBounded, Frontier, Replay};
+use crate::search::{ContextBounded, Frontier, Replay, Spill};
 use crate::trace::{Message, Report, Schedule, StrategyKind};
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -118,9 +120,11 @@ impl Worker {
         let mut report = match settings.strategy {
             StrategyKind::ContextBounded if settings.reduction == ReductionKind::None => {
                 let carries = settings.directory.is_some();
-                let mut search = ContextBounded::new(settings.max_bound).carrying(carries);
+                let spill = self.spill();
+                let mut search =
+                    ContextBounded::new(settings.max_bound).carrying(carries).spilling(spill.clone());
                 if settings.min_bound > 0 {
-                    match self.load_frontier() {
+                    match self.load_frontier(spill.as_ref()) {
                         Ok(Some((frontier, states))) => {
                             search.resume(settings.min_bound, frontier);
                             explorer.add_states(states);
@@ -207,10 +211,18 @@ impl Worker {
         }
     }
 
-    fn load_frontier(&self) -> Result<Option<(Frontier, Vec<u128>)>, String> {
+    /// Where work for later bounds goes, if it is to.
+    fn spill(&self) -> Option<Arc<Spill>> {
+        let directory = self.settings.spill.as_ref()?;
+        let channel = self.channel.clone();
+        let refuse = move |message: &str| channel.send(&Message::Refused { message: message.to_owned() });
+        Some(Arc::new(Spill::new(directory, Box::new(refuse))))
+    }
+
+    fn load_frontier(&self, spill: Option<&Arc<Spill>>) -> Result<Option<(Frontier, Vec<u128>)>, String> {
         let Some(path) = self.frontier_path(self.settings.min_bound) else { return Ok(None) };
-        match std::fs::read(&path) {
-            Ok(bytes) => Frontier::from_file(&bytes, self.frontier_key())
+        match File::open(&path) {
+            Ok(file) => Frontier::read_file(BufReader::new(file), self.frontier_key(), spill)
                 .map(Some)
                 .map_err(|error| format!("{}: {error}", path.display())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -220,13 +232,18 @@ impl Worker {
 
     fn save_frontier(&self, search: &mut ContextBounded, states: Vec<u128>) {
         let bound = search.bound() + 1;
-        let (Some(frontier), Some(path)) = (search.take_frontier(), self.frontier_path(bound)) else {
+        let (Some(mut frontier), Some(path)) = (search.take_frontier(), self.frontier_path(bound)) else {
             return;
         };
-        let bytes = frontier.to_file(self.frontier_key(), &states);
         let temporary = path.with_extension("new");
-        // Without the file the next bound is searched from bound 0 on: slower, not wrong.
-        let _ = std::fs::write(&temporary, &bytes).and_then(|()| std::fs::rename(&temporary, &path));
+        let written = File::create(&temporary).and_then(|file| {
+            frontier.write_file(BufWriter::new(file), self.frontier_key(), &states)?;
+            std::fs::rename(&temporary, &path)
+        });
+        if written.is_err() {
+            // Without the file the next bound is searched from bound 0 on: slower, not wrong.
+            let _ = std::fs::remove_file(&temporary);
+        }
     }
 
     fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {

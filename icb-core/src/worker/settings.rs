@@ -42,6 +42,8 @@ pub(super) struct Settings {
     pub(super) tokens: Option<PathBuf>,
     /// The part of the search that is done.
     pub(super) shard: Option<Shard>,
+    /// Where work for later bounds goes if there is much of it; without it memory.
+    pub(super) spill: Option<PathBuf>,
     /// What journals belong to; without it none is kept.
     pub(super) journal_key: Option<String>,
     /// Executions of each bound whose blocking steps are counted.
@@ -84,6 +86,7 @@ impl Default for Settings {
             workers: 1,
             tokens: None,
             shard: None,
+            spill: None,
             journal_key: None,
             measured_executions: 0,
             detached: false,
@@ -225,6 +228,9 @@ impl Settings {
         self.tokens = lookup("ICB_TOKENS").map(PathBuf::from);
         if let Some(text) = lookup("ICB_SHARD") {
             self.shard = Some(text.parse().map_err(|error| format!("ICB_SHARD: {error}"))?);
+        }
+        if let Some(text) = lookup("ICB_SPILL") {
+            self.spill = Some(PathBuf::from(text));
         }
         self.journal_key = lookup("ICB_JOURNAL_KEY");
         self.channel = lookup("ICB_CHANNEL").map(PathBuf::from);
