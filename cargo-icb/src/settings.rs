@@ -182,6 +182,17 @@ impl Search {
         variables
     }
 
+    /// The option, if there is one, because of which one process alone searches a test.
+    pub(crate) fn searched_alone(&self) -> Option<String> {
+        if let Some(strategy) = self.strategy.filter(|&strategy| strategy != StrategyKind::ContextBounded) {
+            return Some(format!("--strategy {strategy}"));
+        }
+        if let Some(reduction) = self.reduction.filter(|&reduction| reduction != Reduction::PartialOrder) {
+            return Some(format!("--reduction {}", value_name(reduction)));
+        }
+        self.on_race.filter(|&on_race| on_race == OnRace::Promote).map(|_| "--on-race promote".to_owned())
+    }
+
     /// The search with everything that `other` says instead, where it says something.
     pub(crate) fn overridden_by(&self, other: &Search) -> Search {
         Search {
@@ -262,6 +273,14 @@ mod tests {
                 ("ICB_STACK_SIZE", "65536".to_owned()),
             ]
         );
+        assert_eq!(search.searched_alone(), None);
+        for (words, alone) in [
+            ("none", Search { reduction: Some(Reduction::None), ..Search::default() }),
+            ("promote", Search { on_race: Some(OnRace::Promote), ..Search::default() }),
+            ("dfs", Search { strategy: Some(StrategyKind::DepthFirst), ..Search::default() }),
+        ] {
+            assert!(alone.searched_alone().unwrap().ends_with(words));
+        }
         let later = Search { granularity: Some(Granularity::Sync), ..Search::default() };
         assert_eq!(search.overridden_by(&later).environment()[0].1, "sync");
         assert_eq!(later.overridden_by(&search).environment().len(), 4);

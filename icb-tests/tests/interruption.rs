@@ -191,6 +191,39 @@ fn budgets_are_shared_among_tests() {
     assert!(text.contains("stopped by the run's limit on executions"), "{text}");
 }
 
+#[test]
+fn of_what_fails_in_shards_the_least_schedule_is_told() {
+    let _alone = alone();
+    let directory = target().join("tmp/failing-shards");
+    let _ = fs::remove_dir_all(&directory);
+    let mut schedules = Vec::new();
+    for number in 1..=4 {
+        let shard = format!("--shard {number}/4 --shard-dir {}", directory.display());
+        let (code, text) = icb(&format!("test rare --max-bound 4 {shard} --message-format json"));
+        let found = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let found = found.filter_map(|line| {
+            Some(
+                line.pointer("/finding/failure/schedule")
+                    .or(line.pointer("/failure/schedule"))?
+                    .as_str()?
+                    .to_owned(),
+            )
+        });
+        let found: Vec<String> = found.collect();
+        assert_eq!(code, i32::from(!found.is_empty()), "{text}");
+        schedules.extend(found.into_iter().next());
+    }
+    schedules.sort();
+    println!("{schedules:?}");
+    let different: std::collections::BTreeSet<&String> = schedules.iter().collect();
+    assert!(different.len() > 1, "{schedules:?}");
+    let (code, text) = icb(&format!("merge {} --message-format json", directory.display()));
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains(&schedules[0]), "{schedules:?}\n{text}");
+    let others = schedules.iter().filter(|&other| *other != schedules[0]);
+    others.for_each(|other| assert!(!text.contains(other), "{schedules:?}\n{text}"));
+}
+
 /// Runs all shards, one after the other.
 fn run_shards(count: usize, selection: &str, directory: &Path) {
     let _ = fs::remove_dir_all(directory);

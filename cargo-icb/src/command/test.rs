@@ -114,6 +114,13 @@ impl Run<'_> {
             search_words(self.arguments.max_bound, self.strategy()),
             self.arguments.build.job_count(),
         ));
+        if self.arguments.build.job_count() > 1
+            && let Some(option) = self.arguments.search.searched_alone()
+        {
+            console.line(&format!(
+                "        Note {option}: one process searches each test; only the default search is shared out among several"
+            ));
+        }
     }
 
     /// Runs everything; the tally is made of the same events that are shown.
