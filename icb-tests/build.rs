@@ -112,7 +112,7 @@ fn program(number: u64) -> String {
     text
 }
 
-/// The flags of `cargo-icb/src/cargo/wrapper.rs`.
+/// The flags of `cargo-icb/src/cargo/probe.rs`.
 const ACCESS_FLAGS: [&str; 3] = [
     "-Cno-prepopulate-passes",
     "-Cpasses=forceattrs,function(mem2reg),tsan-module,function(tsan),default<O2>",

@@ -352,7 +352,7 @@ fn plain_memory_is_checked() {
         assert!(line.contains(expected) || name == "racy_free", "{line}");
         verdicts += 1;
     }
-    assert_eq!((said.code, verdicts), (FAILED, 68), "{}", said.text);
+    assert_eq!((said.code, verdicts), (FAILED, 69), "{}", said.text);
     said.check(FAILED, &["src/lib.rs:", "racy_counter: data race: write by T1 and read by T2"]);
     // What a race leads to is shown instead of the race.
     icb_with("raw-memory", "test --on-race promote racy_lost racy_torn", &[]).check(
@@ -360,11 +360,14 @@ fn plain_memory_is_checked() {
         &[
             "1 preemption, found in execution",
             "an update is lost",
+            "an update on the stack is lost",
             "half of the value is new",
             "It takes these orders",
         ],
     );
     icb_with("raw-memory", "replay racy_torn_value", &[]).check(FAILED, &["The failure shows again."]);
+    icb_with("raw-memory", "replay racy_lost_update_on_the_stack", &[])
+        .check(FAILED, &["The failure shows again."]);
     icb_with("raw-memory", "test --no-accesses --max-bound 1 racy_counter", &[])
         .check(PASSED, &["proved raw-memory::lib::racy_counter: no failure in any execution"]);
 }

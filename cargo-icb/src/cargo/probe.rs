@@ -16,7 +16,10 @@ use std::process::{Command, Stdio};
 /// The flags: LLVM's instrumentation pass for the thread sanitizer, whose hooks the mirrored library defines. Atomics are
 /// left out, because the mirrored types report them. It runs before the optimiser, which would delete accesses, and widen
 /// some beyond what the pass knows.
-pub(super) const FLAGS: [&str; 3] = [
+/// In one unit, so that small functions of `std` are inlined in every profile: where such a function is called last, and jumped
+/// to, nothing tells who has called it.
+pub(super) const FLAGS: [&str; 4] = [
+    "-Ccodegen-units=1",
     "-Cno-prepopulate-passes",
     "-Cpasses=forceattrs,function(mem2reg),tsan-module,function(tsan),default<O2>",
     "-Cllvm-args=-force-attribute=sanitize_thread -tsan-instrument-read-before-write=1 \

@@ -78,13 +78,17 @@ pub(crate) fn run() -> ExitCode {
     let with_hooks = path(HOOKS).filter(|_| is_program(arguments)).map(|hooks| with_hooks(arguments, &hooks));
     let arguments = with_hooks.as_deref().unwrap_or(arguments);
     let excepted = lists(EXCEPT);
-    let flags: &[&str] = match (lists(OWN), lists(ACCESSES)) {
-        (true, _) => &OWN_FLAGS,
-        (false, true) if !excepted => &probe::FLAGS,
-        _ => &[],
+    let flags: Vec<&str> = match (lists(OWN), lists(ACCESSES)) {
+        (true, _) => OWN_FLAGS.into(),
+        (false, true) if !excepted => access_flags(arguments),
+        _ => Vec::new(),
     };
-    let swap =
-        Swap { library: library.as_deref(), macros: path(MACROS), harnesses: HARNESSES.map(path), flags };
+    let swap = Swap {
+        library: library.as_deref(),
+        macros: path(MACROS),
+        harnesses: HARNESSES.map(path),
+        flags: &flags,
+    };
     if !lists(PACKAGES) || excepted {
         return execute(compiler.command(swap.rewrite(arguments, Facades::None, None)));
     }
@@ -101,6 +105,19 @@ pub(crate) fn run() -> ExitCode {
 fn is_for_the_target(arguments: &[OsString]) -> bool {
     let has_target = |argument: &OsString| argument == "--target" || starts_with(argument, "--target=");
     arguments.iter().any(has_target) && !arguments.iter().any(|argument| argument == "___" || argument == "-")
+}
+
+/// The flags of a crate that reports its accesses. Whose an access is, is told by the debug information of the program, so
+/// there has to be some.
+fn access_flags(arguments: &[OsString]) -> Vec<&'static str> {
+    let level = |argument: &OsString| {
+        let text = argument.to_str()?;
+        text.trim_start_matches("-C").trim_start().strip_prefix("debuginfo=").map(str::to_owned)
+    };
+    let has_some =
+        arguments.iter().filter_map(level).next_back().is_some_and(|level| !["0", "none"].contains(&&*level));
+    let names: &[&str] = if has_some { &[] } else { &["-Cdebuginfo=limited"] };
+    [&probe::FLAGS[..], &["-Cstrip=none"], names].concat()
 }
 
 /// Whether a program is made, and not a library.
@@ -283,6 +300,20 @@ mod unit {
             "--target=t --extern icb_std=/d/libicb_std-1.rlib --extern priv:icb_std=/d/libicb_std-1.rlib \
              --extern my_icb_std=/z -L dependency=/d"
         );
+    }
+
+    #[test]
+    fn there_is_debug_information_where_accesses_are_reported() {
+        for (arguments, added) in [
+            ("-C debuginfo=1", false),
+            ("-Cdebuginfo=line-tables-only", false),
+            ("-C debuginfo=2 -C debuginfo=0", true),
+            ("-C opt-level=3 -C strip=debuginfo", true),
+        ] {
+            let flags = access_flags(&words(arguments));
+            assert_eq!(flags.contains(&"-Cdebuginfo=limited"), added, "{arguments}");
+            assert!(flags.contains(&"-Cstrip=none"));
+        }
     }
 
     #[test]

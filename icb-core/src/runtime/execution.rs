@@ -428,12 +428,25 @@ impl Execution {
         self.fail(failure);
     }
 
-    /// The places that have become scheduling points, relative to the image of the program.
+    /// The places that have become scheduling points, relative to the image of the program; and if there are any, the parts
+    /// of stacks where accesses are looked at.
     pub(super) fn promoted_points(&self) -> Vec<u64> {
         let mut points: Vec<u64> =
             self.promoted.iter().map(|&place| super::image::relative(place) as u64).collect();
+        if !points.is_empty() {
+            points.extend(self.shared_stacks.to_points());
+        }
         points.sort_unstable();
         points
+    }
+
+    /// Takes over what [`promoted_points`](Self::promoted_points) says.
+    pub(super) fn promote_points(&mut self, points: &[u64]) {
+        for &point in points {
+            if !self.shared_stacks.take_over_point(point) {
+                self.promoted.insert(super::image::absolute(point as usize));
+            }
+        }
     }
 
     /// The program under test has failed; the execution ends here.

@@ -180,8 +180,34 @@ impl CoroutineProgram {
 
     /// Takes over promoted places from another process of the same binary.
     pub fn promote_points(&mut self, points: &[u64]) {
-        let places = points.iter().map(|&point| image::absolute(point as usize));
-        self.running.with(|e| e.promoted.extend(places));
+        self.running.with(|e| e.promote_points(points));
+    }
+
+    /// What the executions have found out, as another process of the same binary can read it.
+    #[must_use]
+    pub fn promoted_text(&self) -> String {
+        let line = |mut numbers: Vec<u64>| {
+            numbers.sort_unstable();
+            numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+        };
+        self.running.with(|e| {
+            let points = e.promoted.iter().map(|&place| image::relative(place) as u64);
+            let points = points.chain(e.shared_stacks.to_points());
+            let watched = e.memory_notes.watched.iter().map(|&place| image::relative(place) as u64);
+            format!("{}\n{}\n", line(points.collect()), line(watched.collect()))
+        })
+    }
+
+    /// Takes over what another process of the same binary has found out; what is no such text is passed over.
+    pub fn take_over_text(&mut self, text: &str) {
+        let mut lines = text.lines();
+        let mut numbers = || -> Vec<u64> {
+            lines.next().unwrap_or("").split(' ').filter_map(|word| word.parse().ok()).collect()
+        };
+        let (points, watched) = (numbers(), numbers());
+        self.promote_points(&points);
+        let watched = watched.into_iter().map(|place| image::absolute(place as usize));
+        self.running.with(|e| e.memory_notes.watched.extend(watched));
     }
 
     /// Takes over what another program has found out.
@@ -392,7 +418,15 @@ impl CoroutineProgram {
     /// those of functions that the mirrored library calls as well): it is run again with that in mind.
     #[cold]
     fn look_again(&mut self, outcome: &mut Outcome, replays: bool) {
-        if outcome.promoted || matches!(outcome.end, End::Failed(_)) {
+        if outcome.promoted {
+            return;
+        }
+        if self.running.with(|e| !e.promoted.is_empty()) {
+            // Where accesses are steps there may be more of them from now on: what was chosen was chosen without them.
+            outcome.promoted = true;
+            return;
+        }
+        if matches!(outcome.end, End::Failed(_)) {
             return;
         }
         if replays {

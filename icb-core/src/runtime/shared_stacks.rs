@@ -5,6 +5,12 @@
 /// The part of a thread's stack that others reach: distances, below the first frame, of its last byte and of its first.
 type Part = (usize, usize);
 
+/// How a part is written as a number.
+const TAG: u64 = 4;
+const TAG_SHIFT: u32 = 60;
+const THREAD_BITS: u32 = 12;
+const END_BITS: u32 = 24;
+
 /// A part begins and ends at multiples of this, in bytes.
 const GRAIN: usize = 64;
 
@@ -24,6 +30,33 @@ impl SharedStacks {
             Some(&(near, far)) if far > 0 => (bottom.wrapping_sub(far), bottom.wrapping_sub(near)),
             _ => (0, 0),
         }
+    }
+
+    /// The parts as numbers that are no distances between addresses: a tag, the thread, and both ends in grains. What does not
+    /// fit (thousands of threads, stacks of a gigabyte) is left out, and found out again.
+    pub(super) fn to_points(&self) -> Vec<u64> {
+        let parts = self.parts.iter().enumerate().filter(|(thread, (_, far))| {
+            *far > 0 && *thread < 1 << THREAD_BITS && far / GRAIN < 1 << END_BITS
+        });
+        let point = |(thread, (near, far)): (usize, &Part)| {
+            let ends = ((near / GRAIN) << END_BITS | (far / GRAIN)) as u64;
+            TAG << TAG_SHIFT | (thread as u64) << (2 * END_BITS) | ends
+        };
+        parts.map(point).collect()
+    }
+
+    /// Takes over a part that another process has found. `false`: the number means something else.
+    pub(super) fn take_over_point(&mut self, point: u64) -> bool {
+        if point >> TAG_SHIFT != TAG {
+            return false;
+        }
+        let end = |shift: u32| (point >> shift & ((1 << END_BITS) - 1)) as usize * GRAIN;
+        let thread = (point >> (2 * END_BITS) & ((1 << THREAD_BITS) - 1)) as usize;
+        if self.parts.len() <= thread {
+            self.parts.resize(thread + 1, (0, 0));
+        }
+        self.parts[thread] = (end(END_BITS), end(0));
+        true
     }
 
     /// Another thread reaches these bytes below `bottom`.
@@ -61,5 +94,9 @@ mod tests {
             assert_eq!((stacks.of(3, bottom), stacks.news), (part, news), "{size}");
             assert_eq!(stacks.of(2, bottom), (0, 0));
         }
+        let mut other = SharedStacks { news: stacks.news, ..SharedStacks::default() };
+        assert!(stacks.to_points().into_iter().all(|point| other.take_over_point(point)));
+        assert_eq!(other, stacks);
+        assert!(![0, 4096, -4096_i64 as u64].into_iter().any(|distance| other.take_over_point(distance)));
     }
 }

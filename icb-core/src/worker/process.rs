@@ -193,21 +193,20 @@ impl Worker {
         Some(self.settings.directory.as_ref()?.join(format!("frontier-{}-{bound}", self.model)))
     }
 
-    /// Takes over the places that lower bounds have made scheduling points, in other processes.
+    /// Takes over what lower bounds have found out about memory, in other processes: which places are scheduling points,
+    /// which part of a stack is shared.
     fn load_points(&self, program: &mut CoroutineProgram) {
         // Without the file they are found again, and the search begins anew.
         let text =
             self.file("points").and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
-        let points: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        program.promote_points(&points);
+        program.take_over_text(&text);
     }
 
     fn save_points(&self, program: &CoroutineProgram) {
-        let points = program.promoted_points();
-        if let Some(path) = self.file("points").filter(|_| !points.is_empty()) {
-            let words: Vec<String> = points.iter().map(u64::to_string).collect();
+        let text = program.promoted_text();
+        if let Some(path) = self.file("points").filter(|_| !text.trim().is_empty()) {
             // See `load_points`.
-            let _ = std::fs::write(path, words.join(" "));
+            let _ = std::fs::write(path, text);
         }
     }
 

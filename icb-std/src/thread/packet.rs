@@ -65,12 +65,7 @@ impl Drop for Over {
 
 impl<T> Drop for Packet<'_, T> {
     fn drop(&mut self) {
-        if let Some((thread, epoch)) = self.modelled.get()
-            && epoch == door::epoch()
-        {
-            // Whoever drops the result without joining has learnt from the packet's count that it was left to him.
-            door::take_over(thread);
-        }
+        take_over(self.modelled.get());
         let unhandled_panic = matches!(self.result.get_mut(), Some(Err(_)));
         if catch_unwind(AssertUnwindSafe(|| *self.result.get_mut() = None)).is_err() {
             eprintln!("fatal runtime error: thread result panicked on drop, aborting");
@@ -79,6 +74,16 @@ impl<T> Drop for Packet<'_, T> {
         if let Some(scope) = &self.scope {
             scope.decrement_num_running_threads(unhandled_panic);
         }
+    }
+}
+
+/// Whoever drops the result of a thread without joining has learnt from the packet's count that it was left to him.
+#[inline(never)]
+fn take_over(modelled: Option<(door::ThreadId, u32)>) {
+    if let Some((thread, epoch)) = modelled
+        && epoch == door::epoch()
+    {
+        door::take_over(thread);
     }
 }
 
@@ -140,14 +145,7 @@ impl<T> JoinInner<'_, T> {
     pub(super) fn join(mut self) -> Result<T> {
         match self.native {
             Native::Real(thread) => thread.join().expect("a mirrored thread catches its panic"),
-            Native::Modelled(id, epoch) => {
-                if epoch == door::epoch() {
-                    door::join(id);
-                }
-                if let Some(outcome) = &self.packet.outcome {
-                    outcome.joined.store(true, Ordering::Relaxed);
-                }
-            }
+            Native::Modelled(id, epoch) => join_modelled(id, epoch, self.packet.outcome.as_deref()),
         }
         match Arc::get_mut(&mut self.packet).and_then(|packet| packet.result.get_mut().take()) {
             Some(Ok(value)) => Ok(value),
@@ -157,6 +155,40 @@ impl<T> JoinInner<'_, T> {
             _ => door::abandon("threads should not terminate unexpectedly"),
         }
     }
+}
+
+/// Waits for the end of a thread of an execution.
+#[track_caller]
+#[inline(never)]
+fn join_modelled(id: door::ThreadId, epoch: u32, outcome: Option<&Outcome>) {
+    if epoch == door::epoch() {
+        door::join(id);
+    }
+    if let Some(outcome) = outcome {
+        outcome.joined.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Starts a thread of the running execution. Apart from [`spawn_unchecked`], which is compiled anew for each kind of thread,
+/// and with the user's flags.
+#[track_caller]
+#[inline(never)]
+fn spawn_modelled(
+    name: Option<String>,
+    stack_size: Option<usize>,
+    scope: Option<&Arc<ScopeData>>,
+    outcome: Option<Arc<Outcome>>,
+    main: door::ThreadMain,
+) -> (door::ThreadId, Thread) {
+    if let Some(name) = &name {
+        CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
+    }
+    let name: Option<Arc<str>> = name.map(Arc::from);
+    let id = door::spawn(name.clone(), stack_size, main).expect("the execution has just been seen active");
+    if let (Some(scope), Some(outcome)) = (scope, outcome) {
+        scope.add(id, outcome);
+    }
+    (id, Thread::modelled(id, name))
 }
 
 /// Starts a thread, real or of the running execution.
@@ -217,18 +249,12 @@ where
         let thread = Thread::real(native.thread().clone());
         return Ok(JoinInner { native: Native::Real(native), thread, packet });
     }
-    if let Some(name) = &name {
-        CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
-    }
     // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
     let main = unsafe {
         ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, door::ThreadMain>(Box::new(run))
     };
-    let name: Option<Arc<str>> = name.map(Arc::from);
-    let id = door::spawn(name.clone(), stack_size, main).expect("the execution has just been seen active");
-    packet.modelled.set(Some((id, door::epoch())));
-    if let (Some(scope), Some(outcome)) = (scope, outcome) {
-        scope.add(id, outcome);
-    }
-    Ok(JoinInner { native: Native::Modelled(id, door::epoch()), thread: Thread::modelled(id, name), packet })
+    let (id, thread) = spawn_modelled(name, stack_size, scope, outcome, main);
+    let epoch = door::epoch();
+    packet.modelled.set(Some((id, epoch)));
+    Ok(JoinInner { native: Native::Modelled(id, epoch), thread, packet })
 }
