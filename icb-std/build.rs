@@ -4,7 +4,7 @@
 use std::env;
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(icb, icb_coerce)");
+    println!("cargo::rustc-check-cfg=cfg(icb, icb_coerce, icb_system_dates)");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=RUSTC_BOOTSTRAP");
     if env::var_os("CARGO_FEATURE_ALWAYS").is_some() {

@@ -2,7 +2,7 @@
 //! `RUSTC_BOOTSTRAP=icb_harness` on a stable compiler. Without it the crate is empty.
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(icb_harness)");
+    println!("cargo::rustc-check-cfg=cfg(icb_harness, icb_system_dates)");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=RUSTC_BOOTSTRAP");
     let bootstrap = std::env::var("RUSTC_BOOTSTRAP").unwrap_or_default();

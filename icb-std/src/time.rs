@@ -8,6 +8,9 @@
 //! that needs a clock to be read between two particular steps of others may not be found. Give such a test a step there
 //! (`yield_now`), and `--reduction none`. Nor are the times of files, which stay `SystemTime` of the real `std`; the two
 //! types convert into each other with `From`.
+//!
+//! Crates that know nothing of icb hand dates to files and back. For them `SystemTime` is the real one (`icb_system_dates`),
+//! and the system's clock is the model's (`clock.rs` of the harness).
 
 pub use ::std::time::*;
 
@@ -20,6 +23,7 @@ use ::std::sync::OnceLock;
 static BEGIN: OnceLock<::std::time::Instant> = OnceLock::new();
 
 /// The date at which every execution begins: 1 January 2024, in seconds since the epoch.
+#[cfg(not(icb_system_dates))]
 const BEGIN_DATE_SECONDS: u64 = 1_704_067_200;
 
 /// Mirrors `std::time::Instant`.
@@ -27,10 +31,12 @@ const BEGIN_DATE_SECONDS: u64 = 1_704_067_200;
 pub struct Instant(::std::time::Instant);
 
 /// Mirrors `std::time::SystemTime`.
+#[cfg(not(icb_system_dates))]
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SystemTime(::std::time::SystemTime);
 
 /// Mirrors `std::time::UNIX_EPOCH`.
+#[cfg(not(icb_system_dates))]
 pub const UNIX_EPOCH: SystemTime = SystemTime(::std::time::UNIX_EPOCH);
 
 impl Instant {
@@ -86,6 +92,7 @@ impl Sub<Instant> for Instant {
     }
 }
 
+#[cfg(not(icb_system_dates))]
 impl SystemTime {
     /// Mirrors `std::time::SystemTime::UNIX_EPOCH`.
     pub const UNIX_EPOCH: SystemTime = UNIX_EPOCH;
@@ -120,12 +127,14 @@ impl SystemTime {
     }
 }
 
+#[cfg(not(icb_system_dates))]
 impl From<::std::time::SystemTime> for SystemTime {
     fn from(time: ::std::time::SystemTime) -> SystemTime {
         SystemTime(time)
     }
 }
 
+#[cfg(not(icb_system_dates))]
 impl From<SystemTime> for ::std::time::SystemTime {
     fn from(time: SystemTime) -> ::std::time::SystemTime {
         time.0
@@ -175,4 +184,6 @@ macro_rules! arithmetic {
     )* };
 }
 
-arithmetic!(Instant SystemTime);
+arithmetic!(Instant);
+#[cfg(not(icb_system_dates))]
+arithmetic!(SystemTime);

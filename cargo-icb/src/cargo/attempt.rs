@@ -142,15 +142,40 @@ fn tell(text: &str) {
     }
 }
 
+/// A message of the compiler.
+#[derive(Deserialize)]
+struct Diagnostic {
+    level: String,
+    message: String,
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+/// What a message is about.
+#[derive(Deserialize)]
+struct Span {
+    file_name: String,
+    line_start: u32,
+    is_primary: bool,
+    label: Option<String>,
+}
+
+impl Diagnostic {
+    /// The message, where, and what the compiler has to say of that place.
+    fn in_words(self) -> String {
+        let Some(span) = self.spans.into_iter().find(|span| span.is_primary) else { return self.message };
+        let file = Path::new(&span.file_name);
+        let parts: Vec<_> = file.components().rev().take(3).collect();
+        let file: PathBuf = parts.into_iter().rev().collect();
+        let label = span.label.map_or_else(String::new, |label| format!(": {label}"));
+        format!("{} ({}:{}{label})", self.message, file.display(), span.line_start)
+    }
+}
+
 /// The first error among the compiler's messages.
 fn first_error(held: &str) -> String {
-    #[derive(Deserialize)]
-    struct Diagnostic {
-        level: String,
-        message: String,
-    }
     let mut diagnostics = held.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
-    let error = diagnostics.find(|diagnostic| diagnostic.level == "error").map(|error| error.message);
+    let error = diagnostics.find(|diagnostic| diagnostic.level == "error").map(Diagnostic::in_words);
     error.unwrap_or_else(|| held.lines().next().unwrap_or("the compiler gave no reason").to_owned())
 }
 

@@ -11,6 +11,9 @@
 #[cfg(icb_harness)]
 extern crate test as real;
 
+#[cfg(all(icb_harness, icb_system_dates))]
+mod clock;
+
 #[cfg(icb_harness)]
 pub use explored::*;
 
