@@ -4,7 +4,7 @@ pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic,
     cell, cell_end, count, count_last, current, engine_works, enter_static, epoch, fence, giving_up,
     initial_bytes, is_finished, join, local, local_destroyed, now, on_execution_end, outside, panic_handled,
-    panicking, park, pause, set_local, spawn, take_over, thread_name, unpark,
+    panicking, park, pause, set_local, spawn, take_over, thread_name, unpark, without_unwinding,
 };
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 

@@ -58,14 +58,18 @@ unsafe extern "C" fn syscall(
                     WAIT => Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32),
                     _ => SOME_TIME,
                 });
-                return answer(wait(a, c as u32, duration));
+                return answer(door::without_unwinding(|| wait(a, c as u32, duration)));
             },
-            WAKE | WAKE_BITSET => return wake(a, c as u32),
+            WAKE | WAKE_BITSET => return door::without_unwinding(|| wake(a, c as u32)),
             _ => {}
         }
     }
     // SAFETY: the caller's promise.
-    let result = unsafe { system(number, a, b, c, d, e, f) };
+    answer_of(unsafe { system(number, a, b, c, d, e, f) })
+}
+
+/// The result of a system call as C functions give it.
+pub(crate) fn answer_of(result: c_long) -> c_long {
     if (-4095..0).contains(&result) { answer(Err(-result as c_int)) } else { result }
 }
 
@@ -81,7 +85,15 @@ fn answer(result: Result<(), c_int>) -> c_long {
 ///
 /// # Safety
 /// As the system call.
-unsafe fn system(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
+pub(crate) unsafe fn system(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
     let result: c_long;
     // SAFETY: the registers are those of a system call on x86-64 Linux; what it does is the caller's affair.
     unsafe {

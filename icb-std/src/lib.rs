@@ -43,6 +43,8 @@ pub use model::model;
 #[cfg(icb)]
 mod door;
 #[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
+mod epoll;
+#[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
 mod futex;
 #[cfg(icb)]
 pub mod hint;

@@ -299,10 +299,12 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "Mutex<i64> #",
             "proved unchanged::lib::tests::deposits: no failure in any execution (exhaustive)",
             "proved unchanged::lib::tests::in_the_order_of_a_hash_map: no failure in any execution (exhaustive)",
+            "proved unchanged::lib::tests::dates: no failure in any execution",
+            "proved unchanged::lib::tests::an_event_loop: no failure in any execution",
             "one thread unchanged::lib::tests::a_result, unchanged::lib::tests::one_thread, ",
             "unchanged::lib::tests::panics_as_expected\n",
             "run once unchanged::lib::tests::waits_for_a_pipe: it blocks, or computes very long, outside the model",
-            "6 passed, 1 failed",
+            "8 passed, 1 failed",
             "Replay it with:  cargo icb replay ",
         ],
     );

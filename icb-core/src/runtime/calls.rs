@@ -105,6 +105,16 @@ pub fn panicking() -> Option<bool> {
     running().map(|running| running.with(execution_is_unwinding))
 }
 
+/// Runs `f`, which code calls that must not be unwound (it takes what calls `f` for a function of C). A thread that waits in
+/// it when its execution is given up is left as it is, and so is its stack.
+pub fn without_unwinding<R>(f: impl FnOnce() -> R) -> R {
+    let Some(running) = running() else { return f() };
+    let before = running.with(|e| std::mem::replace(&mut e.threads[e.current].in_foreign, true));
+    let result = f();
+    running.with(|e| e.threads[e.current].in_foreign = before);
+    result
+}
+
 /// Whether the running execution is being given up.
 #[must_use]
 pub fn giving_up() -> bool {

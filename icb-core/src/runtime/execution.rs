@@ -135,6 +135,8 @@ pub(super) struct Execution {
     /// The execution has passed although threads wait for ever.
     pub(super) left_waiting: bool,
     pub(super) give_up_steps: u32,
+    /// Threads of this and earlier executions that could not be unwound.
+    pub(super) left_in_foreign: u32,
     pub(super) now: Duration,
     pub(super) idle_wakes: u32,
     pub(super) last_woken: usize,
@@ -261,6 +263,7 @@ impl Execution {
             runs_out: false,
             left_waiting: false,
             give_up_steps: 0,
+            left_in_foreign: 0,
             now: Duration::ZERO,
             idle_wakes: 0,
             last_woken: 0,

@@ -36,7 +36,7 @@ pub use backtrace::backtrace_count;
 pub use calls::{
     ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up, is_finished, join, local,
     local_destroyed, now, on_execution_end, outside, panic_handled, panicking, park, pause, set_local, spawn,
-    take_over, thread_name, unpark,
+    take_over, thread_name, unpark, without_unwinding,
 };
 pub use execution::Settings;
 pub use image::initial_bytes;
@@ -110,6 +110,9 @@ impl Heartbeat {
         unsafe { Place::from_word(place) }.and_then(Place::location)
     }
 }
+
+/// Threads that cannot be unwound, over all executions of a program: each keeps its stack.
+const MAX_LEFT_IN_FOREIGN: u32 = 16_000;
 
 /// Epochs are process-wide, so that a handle in a static tells executions of different programs apart.
 static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
@@ -218,6 +221,17 @@ impl CoroutineProgram {
         });
     }
 
+    /// Stacks are not to be had without end.
+    fn check_stacks(&self) {
+        if self.running.with(|e| e.left_in_foreign) >= MAX_LEFT_IN_FOREIGN {
+            let message = format!(
+                "the test leaves the model: when it ends, threads wait in functions of C (futexes of their own, event loops), and \
+                 {MAX_LEFT_IN_FOREIGN} of their stacks are in use by now; join them, or lower the bound"
+            );
+            self.running.with(|e| e.fail(Failure::new(FailureKind::Blocked, message)));
+        }
+    }
+
     fn start(&self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) {
         let main = self.main.clone();
         // SAFETY: only the lifetime is changed; `finish` removes both pointers before `run` returns.
@@ -237,6 +251,7 @@ impl CoroutineProgram {
         });
         // The first decision has one outcome; it is taken here because no thread runs yet.
         self.running.with(|e| e.decide());
+        self.check_stacks();
     }
 
     /// Resumes whoever is chosen until the execution has ended.
@@ -272,8 +287,11 @@ impl CoroutineProgram {
 
     #[cold]
     fn clean_up_after(&self, thread: usize, unwind: bool) {
-        let (life, coroutine) =
-            self.running.with(|e| (e.threads[thread].life, e.threads[thread].coroutine.take()));
+        let (life, coroutine, in_foreign) = self.running.with(|e| {
+            let thread = &mut e.threads[thread];
+            (thread.life, thread.coroutine.take(), thread.in_foreign)
+        });
+        let unwind = unwind && !in_foreign;
         // A thread that never began drops what it would have used.
         drop(self.running.with(|e| e.threads[thread].job.take()));
         let Some(coroutine) = coroutine else { return };
@@ -289,6 +307,7 @@ impl CoroutineProgram {
             self.running.with(|e| e.pool.put(coroutine));
         } else {
             coroutine.leak();
+            self.running.with(|e| e.left_in_foreign += u32::from(in_foreign));
         }
     }
 

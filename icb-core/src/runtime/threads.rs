@@ -120,6 +120,8 @@ pub(crate) struct Thread {
     pub(crate) stack_bottom: usize,
     /// It waits inside an access hook, which must not unwind.
     pub(crate) in_hook: bool,
+    /// It is in a function that its caller takes for one of C: it cannot be unwound.
+    pub(crate) in_foreign: bool,
     /// It must be unwound as soon as it can be.
     pub(crate) unwinds_late: bool,
     pub(crate) locals: Vec<Local>,
@@ -174,6 +176,7 @@ impl Default for Thread {
             spurious_failures: 0,
             stack_bottom: 0,
             in_hook: false,
+            in_foreign: false,
             unwinds_late: false,
             locals: Vec::new(),
         }
@@ -228,6 +231,7 @@ impl Thread {
         self.patience = 1;
         self.stack_bottom = 0;
         self.in_hook = false;
+        self.in_foreign = false;
         self.unwinds_late = false;
         self.spurious_failures = 0;
         self.stack.clear();
