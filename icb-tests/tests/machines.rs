@@ -108,7 +108,7 @@ fn recipes_do_what_one_run_does() {
                         for word in \"$@\"; do sh -e -c \"`echo \"$line\" | sed \"s/{}/$word/g\"`\"; done\n";
         place.command("parallel", stand_in);
     }
-    assert_eq!(proved(&place.run(block("GNU parallel"), &[]).rsplit_once("Merging").unwrap().1), whole);
+    assert_eq!(proved(place.run(block("GNU parallel"), &[]).rsplit_once("Merging").unwrap().1), whole);
 
     // GitHub: each `run` of the jobs, but for the installation.
     let place = Place::new("github");
