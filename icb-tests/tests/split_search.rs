@@ -184,7 +184,7 @@ fn overhead() {
 }
 
 #[test]
-#[ignore = "a table"]
+#[ignore = "a table: cargo test --release -p icb-tests --test split_search -- --ignored --nocapture balance"]
 fn balance() {
     use icb_core::trace::{Ownership, Shard};
     type Case = (&'static str, fn(), u32);
@@ -238,6 +238,7 @@ fn balance() {
                 max / mean,
                 whole as f64 / max
             );
+            assert!(max / mean <= 1.25, "the largest shard is more than a quarter larger than the mean");
         }
     }
 }

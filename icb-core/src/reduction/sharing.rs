@@ -12,7 +12,7 @@ use crate::trace::{Ownership, Piece, Shard, ShardPart};
 use std::collections::HashMap;
 
 /// The plan ends when there are so many pieces for each shard, and so many in all.
-const PIECES_OF_A_SHARD: usize = 64;
+const PIECES_OF_A_SHARD: usize = 100;
 const LEAST_PIECES: usize = 768;
 
 /// A shard's view of the work.
