@@ -28,6 +28,12 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
+    /// How many are left.
+    #[must_use]
+    pub const fn left(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The next number.
     pub fn number(&mut self) -> Option<u64> {
         let mut value: u64 = 0;

@@ -1,6 +1,6 @@
-//! `epoll(7)` as event loops wait with it (`mio`, and so `tokio`): this file defines the C functions `epoll_wait`, `epoll_ctl`,
-//! `eventfd`, `socketpair` and `write`, which in an execution see to it that a thread that waits for events lets others go on,
-//! and that a wait with a time ends by the model's clock; otherwise they are the system's.
+//! `epoll(7)` as event loops wait with it (`mio`, and so `tokio`): this file defines the C functions `epoll_create1`,
+//! `epoll_wait`, `epoll_ctl`, `eventfd`, `socketpair` and `write`, which in an execution see to it that a thread that waits
+//! for events lets others go on, and that a wait with a time ends by the model's clock; otherwise they are the system's.
 //!
 //! Modelled: waiting for what other threads of the execution write to an event counter (`eventfd(2)`, by which an event loop
 //! is woken) or to a pair of sockets that the process has made for itself, and for time. The interest lists, counters and
@@ -19,6 +19,7 @@ const SYS_SOCKETPAIR: c_long = 53;
 const SYS_EPOLL_WAIT: c_long = 232;
 const SYS_EPOLL_CTL: c_long = 233;
 const SYS_EVENTFD2: c_long = 290;
+const SYS_EPOLL_CREATE1: c_long = 291;
 const EPOLL_CTL_ADD: c_int = 1;
 
 /// How long a thread waits at a time for what may come from outside, and how often before that is what it waits for.
@@ -27,10 +28,11 @@ const MAX_WAITS: u32 = 8;
 
 /// Keeps the functions below in every program that is linked with this crate.
 #[used]
-static KEEP: Functions = Functions { epoll_wait, epoll_ctl, eventfd, socketpair, write };
+static KEEP: Functions = Functions { epoll_create1, epoll_wait, epoll_ctl, eventfd, socketpair, write };
 
 #[expect(dead_code, reason = "what is kept is the functions, for C code")]
 struct Functions {
+    epoll_create1: unsafe extern "C" fn(c_int) -> c_int,
     epoll_wait: unsafe extern "C" fn(c_int, usize, c_int, c_int) -> c_int,
     epoll_ctl: unsafe extern "C" fn(c_int, c_int, c_int, usize) -> c_int,
     eventfd: unsafe extern "C" fn(c_uint, c_int) -> c_int,
@@ -42,13 +44,24 @@ struct Functions {
 struct Files {
     /// Those that only the process itself writes to. Whoever does may wake somebody.
     inside: Vec<c_int>,
-    /// Something waits for others.
+    /// Interest lists.
+    lists: Vec<c_int>,
+    /// Something is waited for that others write to.
     has_outside: bool,
+    /// It is known that all this is to be forgotten.
     is_known: bool,
 }
 
-static FILES: ::std::sync::Mutex<Files> =
-    ::std::sync::Mutex::new(Files { inside: Vec::new(), has_outside: false, is_known: false });
+const NONE: Files = Files { inside: Vec::new(), lists: Vec::new(), has_outside: false, is_known: false };
+
+impl Files {
+    /// Whether whoever waits with this list may be woken from outside. Which lists share their interests cannot be seen.
+    fn may_come_from_outside(&self, list: c_int) -> bool {
+        self.has_outside || !self.lists.contains(&list)
+    }
+}
+
+static FILES: ::std::sync::Mutex<Files> = ::std::sync::Mutex::new(NONE);
 
 /// Held while it is looked whether there are events, and while something is written that may be one.
 static EVENTS: Mutex<()> = Mutex::new(());
@@ -71,9 +84,7 @@ fn files() -> MutexGuard<'static, Files> {
 fn note(change: impl FnOnce(&mut Files)) {
     let mut files = files();
     if !::std::mem::replace(&mut files.is_known, true) {
-        door::on_execution_end(Box::new(|| {
-            *self::files() = Files { inside: Vec::new(), has_outside: false, is_known: false };
-        }));
+        door::on_execution_end(Box::new(|| drop(::std::mem::replace(&mut *self::files(), NONE))));
     }
     change(&mut files);
 }
@@ -121,7 +132,7 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
                 if wait_for_change(&mut held, duration) {
                     return ask(0);
                 }
-            } else if files().has_outside {
+            } else if files().may_come_from_outside(epoll) {
                 waits = if wait_for_change(&mut held, Some(SOME_TIME)) { waits + 1 } else { 0 };
                 if waits == MAX_WAITS {
                     drop(held.take());
@@ -148,6 +159,20 @@ unsafe extern "C" fn epoll_ctl(epoll: c_int, action: c_int, file: c_int, event: 
         note(|files| files.has_outside |= !files.inside.contains(&file));
     }
     answer_of(result) as c_int
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    let made = answer_of(unsafe { system(SYS_EPOLL_CREATE1, flags as usize, 0, 0, 0, 0, 0) }) as c_int;
+    if made >= 0 && is_modelled() {
+        note(|files| files.lists.push(made));
+    }
+    made
 }
 
 /// The C function of this name.

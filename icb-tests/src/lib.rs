@@ -17,4 +17,6 @@ pub mod seeds;
 
 pub mod statics;
 
+pub mod tool;
+
 pub mod work_stealing_table;

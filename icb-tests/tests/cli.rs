@@ -2,9 +2,8 @@
 //! exit code, everything that can go wrong in a test is told while the other tests run on, and failures are stored and
 //! replayed. Knows nothing of the tool but its command line, its output and its exit codes.
 
+use icb_tests::tool;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Codes that scripts depend on.
 const PASSED: i32 = 0;
@@ -38,29 +37,12 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures")
 }
 
-/// The tool, built if need be. Cargo offers the path of an executable only to the tests of its own package.
-fn tool() -> &'static Path {
-    static TOOL: OnceLock<PathBuf> = OnceLock::new();
-    TOOL.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "cargo-icb", "--target-dir"]).arg(target);
-        assert!(build.status().unwrap().success(), "cargo-icb could not be built");
-        target.join("debug").join("cargo-icb").with_extension(std::env::consts::EXE_EXTENSION)
-    })
-}
-
 /// Runs the tool in the directory of a fixture.
 fn icb_with(fixture: &str, arguments: &str, variables: &[(&str, &str)]) -> Said {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
     let mut words = arguments.split(' ');
-    let mut command = Command::new(tool());
+    let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(directory).arg(words.next().unwrap());
-    for name in std::env::vars_os().map(|(name, _)| name) {
-        if name.to_string_lossy().starts_with("ICB_") {
-            command.env_remove(name);
-        }
-    }
     let output = command
         .arg("--target-dir")
         .arg(target())
@@ -77,15 +59,9 @@ fn icb(arguments: &str) -> Said {
     icb_with("cases", arguments, &[])
 }
 
-/// One story at a time: they share a store of failures.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[test]
 fn bad_input_is_refused_in_one_sentence() {
-    let _alone = alone();
+    let _alone = tool::alone();
     for (arguments, code, words) in [
         ("test --no-such-option", USAGE, ["unexpected argument '--no-such-option'", "--help"]),
         ("test --max-bound lots", USAGE, ["'lots'", "a bound is a number of preemptions"]),
@@ -119,7 +95,7 @@ fn bad_input_is_refused_in_one_sentence() {
 
 #[test]
 fn what_holds_is_proved() {
-    let _alone = alone();
+    let _alone = tool::alone();
     icb("test --test holding --max-bound 3").check(
         PASSED,
         &[
@@ -143,7 +119,7 @@ fn what_holds_is_proved() {
 /// The search with a table of states: the same verdicts at the same bounds, and the failure replays.
 #[test]
 fn states_are_visited_once() {
-    let _alone = alone();
+    let _alone = tool::alone();
     icb("test --test holding --max-bound 3 --reduction visited").check(
         PASSED,
         &[
@@ -163,7 +139,7 @@ fn states_are_visited_once() {
 
 #[test]
 fn what_is_cut_short_is_incomplete() {
-    let _alone = alone();
+    let _alone = tool::alone();
     icb("test --test holding --max-executions 1").check(
         INCOMPLETE,
         &[
@@ -177,7 +153,7 @@ fn what_is_cut_short_is_incomplete() {
 
 #[test]
 fn a_failure_that_does_not_come_is_missed() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let said = icb("test --test holding --max-bound 0 fails_as_expected");
     assert_ne!(said.code, PASSED, "{}", said.text);
     said.check(FAILED, &["fails_as_expected"]);
@@ -185,7 +161,7 @@ fn a_failure_that_does_not_come_is_missed() {
 
 #[test]
 fn every_failure_is_told_stored_and_replayed() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let said = icb("test --max-bound 1 --max-steps 2000 --watchdog 1");
     said.check(
         FAILED,
@@ -236,7 +212,7 @@ fn every_failure_is_told_stored_and_replayed() {
 
 #[test]
 fn a_damaged_stored_failure_is_kept_and_stops_nothing() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let file = target().join("icb/failures/cases/failing/deadlocks.json");
     let _ = std::fs::remove_file(&file);
     icb("test --test failing deadlocks").check(FAILED, &["Stored in "]);
@@ -264,7 +240,7 @@ fn a_damaged_stored_failure_is_kept_and_stops_nothing() {
 
 #[test]
 fn an_unmodified_published_crate_shows_its_published_bug() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let bound_1 = icb_with("spin-once", "test --max-bound 1 --locked", &[]);
     bound_1.check(PASSED, &["no failure in any execution with at most 1 preemption"]);
     let said = icb_with("spin-once", "test --locked --full", &[]);
@@ -288,7 +264,7 @@ fn an_unmodified_published_crate_shows_its_published_bug() {
 
 #[test]
 fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let said = icb_with("unchanged", "test --watchdog 2", &[]);
     said.check(
         FAILED,
@@ -332,7 +308,7 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
 /// Loads and stores that no type wraps: each program of the fixture has its verdict in its name.
 #[test]
 fn plain_memory_is_checked() {
-    let _alone = alone();
+    let _alone = tool::alone();
     // There is unsafe code, so nobody has to ask.
     let said = icb_with("raw-memory", "test --max-bound 1", &[]);
     let mut verdicts = 0;
@@ -377,7 +353,7 @@ fn plain_memory_is_checked() {
 /// The same in tests that name the mirrored library, and beside a dependency that is instrumented.
 #[test]
 fn plain_memory_is_checked_in_opted_in_tests() {
-    let _alone = alone();
+    let _alone = tool::alone();
     icb_with("opted-memory", "test --locked --instrument spin", &[]).check(
         FAILED,
         &[

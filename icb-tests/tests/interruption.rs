@@ -1,10 +1,10 @@
 //! `cargo icb test` is killed, stopped and gone on with, and run in shards: what comes out in the end is what one undisturbed
 //! run comes to.
 
+use icb_tests::tool;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 const USAGE: i32 = 2;
@@ -12,42 +12,14 @@ const INCOMPLETE: i32 = 5;
 const STORED: i32 = 6;
 const INTERRUPTED: i32 = 9;
 
-/// The tool, built if need be. Cargo offers the path of an executable only to the tests of its own package.
-fn tool() -> &'static Path {
-    static TOOL: OnceLock<PathBuf> = OnceLock::new();
-    TOOL.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "cargo-icb", "--target-dir"]).arg(target);
-        assert!(build.status().unwrap().success(), "cargo-icb could not be built");
-        target.join("debug").join("cargo-icb").with_extension(std::env::consts::EXE_EXTENSION)
-    })
-}
-
-/// The target directory of the workspace, where the tests that are run here may be built already.
-fn target() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().to_path_buf()
-}
-
-/// These tests use the same directory, one at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn command(arguments: &str) -> Command {
-    let mut command = Command::new(tool());
+    let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).env("COLUMNS", "120").stdin(Stdio::null());
-    for name in std::env::vars_os().map(|(name, _)| name) {
-        if name.to_string_lossy().starts_with("ICB_") {
-            command.env_remove(name);
-        }
-    }
     let words: Vec<&str> = arguments.split(' ').filter(|word| !word.is_empty()).collect();
     if words[0] == "test" {
         command
             .args(["test", "-p", "icb-tests", "--test", "long", "--ignored", "--target-dir"])
-            .arg(target());
+            .arg(tool::target(env!("CARGO_TARGET_TMPDIR")));
         command.args(&words[1..]);
     } else {
         command.args(words);
@@ -111,21 +83,21 @@ fn killed(count: usize, time: Duration, arguments: &str) -> usize {
 
 #[test]
 fn a_run_that_is_killed_again_and_again_comes_to_the_same() {
-    let _alone = alone();
+    let _alone = tool::alone();
     killed(5, Duration::from_millis(900), "test few_counters stack --max-bound 4");
 }
 
 #[test]
 #[ignore = "takes minutes: cargo test --release -p icb-tests --test interruption -- --ignored --nocapture killed"]
 fn killed_every_two_seconds_fifty_times() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let cut = killed(50, Duration::from_secs(2), "test slow --max-bound 4");
     assert!(cut > 25, "the run was over after {cut} of 50 times");
 }
 
 #[test]
 fn what_is_done_of_a_long_item_is_not_lost() {
-    let _alone = alone();
+    let _alone = tool::alone();
     // All of a bound is one item here, which takes longer than the run ever lasts.
     let arguments = "test crawling --max-bound 2 -j 1";
     let (code, undisturbed) = icb(arguments);
@@ -148,7 +120,7 @@ fn what_is_done_of_a_long_item_is_not_lost() {
 
 #[test]
 fn what_is_interrupted_says_what_is_proved_and_can_be_gone_on_with() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let (code, text) = icb_until("test few_counters --max-bound 9", Duration::from_millis(2500), "-INT");
     assert_eq!(code, Some(INTERRUPTED), "{text}");
     assert!(text.contains("proved up to ") && text.contains("interrupted at bound "), "{text}");
@@ -159,9 +131,9 @@ fn what_is_interrupted_says_what_is_proved_and_can_be_gone_on_with() {
 
 #[test]
 fn damage_is_named_and_left_as_it_is() {
-    let _alone = alone();
+    let _alone = tool::alone();
     icb("test few_counters --max-bound 4 --max-time 1500ms -j 1");
-    let directory = target().join("icb/work/icb-tests/long/few_counters");
+    let directory = tool::target(env!("CARGO_TARGET_TMPDIR")).join("icb/work/icb-tests/long/few_counters");
     let journals = fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.path());
     let journal = journals
         .filter(|path| path.to_string_lossy().contains("journal-"))
@@ -179,7 +151,7 @@ fn damage_is_named_and_left_as_it_is() {
 
 #[test]
 fn budgets_are_shared_among_tests() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let (code, text) = icb("test few_counters mutexes queue --max-bound 9 --max-time 4s");
     assert_eq!(code, INCOMPLETE, "{text}");
     for test in ["few_counters", "mutexes", "queue"] {
@@ -193,8 +165,8 @@ fn budgets_are_shared_among_tests() {
 
 #[test]
 fn of_what_fails_in_shards_the_least_schedule_is_told() {
-    let _alone = alone();
-    let directory = target().join("tmp/failing-shards");
+    let _alone = tool::alone();
+    let directory = tool::target(env!("CARGO_TARGET_TMPDIR")).join("tmp/failing-shards");
     let _ = fs::remove_dir_all(&directory);
     let mut schedules = Vec::new();
     for number in 1..=4 {
@@ -238,8 +210,8 @@ fn run_shards(count: usize, selection: &str, directory: &Path) {
 
 #[test]
 fn shards_put_together_are_the_whole() {
-    let _alone = alone();
-    let directory = target().join("tmp/shard-results");
+    let _alone = tool::alone();
+    let directory = tool::target(env!("CARGO_TARGET_TMPDIR")).join("tmp/shard-results");
     let selection = "few_counters stack --max-bound 3";
     let (_, whole) = icb(&format!("test {selection}"));
     run_shards(4, selection, &directory);

@@ -2,25 +2,13 @@
 //! systems set, and what is merged is what one run comes to.
 #![cfg(unix)]
 
+use icb_tests::tool;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const TUTORIAL: &str = include_str!("../../icb-std/tutorials/machines.md");
-
-/// The tool, built if need be. Cargo offers the path of an executable only to the tests of its own package.
-fn tool() -> PathBuf {
-    let target = target();
-    let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--package", "cargo-icb", "--target-dir"]).arg(&target);
-    assert!(build.status().unwrap().success(), "cargo-icb could not be built");
-    target.join("debug").join("cargo-icb")
-}
-
-fn target() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().to_path_buf()
-}
 
 /// A directory where a recipe is tried, with a `cargo` that knows what there is to test, and to a low bound.
 struct Place {
@@ -29,7 +17,7 @@ struct Place {
 
 impl Place {
     fn new(name: &str) -> Place {
-        let directory = target().join("tmp/machines").join(name);
+        let directory = tool::target(env!("CARGO_TARGET_TMPDIR")).join("tmp/machines").join(name);
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(directory.join("bin")).unwrap();
         let place = Place { directory };
@@ -42,8 +30,8 @@ impl Place {
                  set -- test stack --ignored --manifest-path {} --target-dir {} --test long `echo \"$@\" | sed 's/--max-bound [34]/--max-bound 2/'`\n\
                  fi\nexec {} \"$@\"\n",
                 manifest.display(),
-                target().display(),
-                tool().display()
+                tool::target(env!("CARGO_TARGET_TMPDIR")).display(),
+                tool::built(env!("CARGO_TARGET_TMPDIR")).display()
             ),
         );
         place

@@ -4,9 +4,10 @@
 //!
 //! `ICB_BLESS=1 cargo test -p icb-tests --test reports` writes the snapshots anew.
 
+use icb_tests::tool;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// What the tool has said and how it ended.
 #[derive(Debug)]
@@ -25,36 +26,13 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/reports")
 }
 
-/// The tool, built if need be.
-fn tool() -> &'static Path {
-    static TOOL: OnceLock<PathBuf> = OnceLock::new();
-    TOOL.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "cargo-icb", "--target-dir"]).arg(target);
-        assert!(build.status().unwrap().success(), "cargo-icb could not be built");
-        target.join("debug").join("cargo-icb").with_extension(std::env::consts::EXE_EXTENSION)
-    })
-}
-
 fn icb(arguments: &str, columns: &str) -> Said {
     let mut words = arguments.split(' ');
-    let mut command = Command::new(tool());
+    let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(fixture()).arg(words.next().unwrap()).arg("--target-dir").arg(target()).args(words);
-    for name in std::env::vars_os().map(|(name, _)| name) {
-        if name.to_string_lossy().starts_with("ICB_") {
-            command.env_remove(name);
-        }
-    }
     let output = command.env("COLUMNS", columns).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Said { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
-}
-
-/// One story at a time: they share a store.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs all tests of the fixture, once for all stories: the number of the run, and what was said as lines of JSON.
@@ -62,7 +40,7 @@ fn run() -> (u64, &'static str) {
     static RUN: OnceLock<(u64, String)> = OnceLock::new();
     let (number, said) = RUN.get_or_init(|| {
         let said = icb(
-            "test --workspace --reduction none --max-steps 1500 --watchdog 3 --check-leaks --message-format json",
+            "test --workspace --no-accesses --reduction none --max-steps 1500 --watchdog 3 --check-leaks --message-format json",
             "100",
         );
         assert_eq!(said.code, 1, "{}\n{}", said.out, said.err);
@@ -99,7 +77,7 @@ fn without_colours(text: &str) -> String {
 
 #[test]
 fn reports_are_as_they_were() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let (number, _) = run();
     let bless = std::env::var_os("ICB_BLESS").is_some();
     let mut plain = Vec::new();
@@ -158,7 +136,7 @@ fn reports_are_as_they_were() {
 
 #[test]
 fn what_the_reports_promise_stands_in_them() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let (number, _) = run();
     let text = icb(&format!("show {number} --color never"), "120").out;
     let of = |test: &str| {
@@ -200,7 +178,7 @@ fn what_the_reports_promise_stands_in_them() {
 
 #[test]
 fn a_run_is_told_again_with_the_same_lines() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let (number, live) = run();
     let live: String = live
         .lines()
@@ -224,7 +202,7 @@ fn a_run_is_told_again_with_the_same_lines() {
 
 #[test]
 fn files_for_other_tools_follow_their_schemas() {
-    let _alone = alone();
+    let _alone = tool::alone();
     let (number, _) = run();
     let folder = tempfile::tempdir().unwrap();
     let (junit, sarif) = (folder.path().join("junit.xml"), folder.path().join("icb.sarif"));
@@ -260,7 +238,7 @@ fn files_for_other_tools_follow_their_schemas() {
 
 #[test]
 fn a_failure_is_set_beside_the_nearest_passing_execution() {
-    let _alone = alone();
+    let _alone = tool::alone();
     run();
     let said = icb("diff bluetooth_two_threads", "120");
     assert_eq!(said.code, 0, "{}", said.err);
@@ -302,7 +280,7 @@ fn browser() -> Option<&'static str> {
 
 #[test]
 fn the_timeline_works_in_a_browser() {
-    let _alone = alone();
+    let _alone = tool::alone();
     run();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("timeline");
     std::fs::create_dir_all(&folder).unwrap();
@@ -375,7 +353,7 @@ fn the_timeline_works_in_a_browser() {
 
 #[test]
 fn a_debugger_stops_at_each_preemption() {
-    let _alone = alone();
+    let _alone = tool::alone();
     run();
     let said = icb("replay steals_an_overwritten_item --debugger", "100");
     assert_eq!(said.code, 0, "{}", said.err);

@@ -5,6 +5,7 @@
 //! what is replaced in that file and by what. A block `console` is one command behind `$`, and below it pieces of its
 //! output, each on a line; `exit=N` is its exit code, else 0.
 
+use icb_tests::tool;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -49,23 +50,11 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures")
 }
 
-/// The tool, built if need be.
-fn tool() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let mut build = Command::new(env!("CARGO"));
-    build
-        .args(["build", "--quiet", "--package", "cargo-icb", "--target-dir"])
-        .arg(target)
-        .current_dir(root());
-    assert!(build.status().unwrap().success(), "cargo-icb could not be built");
-    target.join("debug").join("cargo-icb").with_extension(std::env::consts::EXE_EXTENSION)
-}
-
 /// Runs one command of a tutorial: its exit code and everything it has printed.
 fn run(line: &str, directory: &Path) -> (i32, String) {
     let words: Vec<&str> = line.split(' ').collect();
     let (mut command, rest) = match words.as_slice() {
-        ["cargo", "icb", rest @ ..] => (Command::new(tool()), rest),
+        ["cargo", "icb", rest @ ..] => (Command::new(tool::built(env!("CARGO_TARGET_TMPDIR"))), rest),
         ["cargo", rest @ ..] => (Command::new(env!("CARGO")), rest),
         _ => panic!("`{line}` is no command that a tutorial may use"),
     };

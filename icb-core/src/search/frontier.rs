@@ -6,6 +6,7 @@
 //! or three bytes. If it is told to spill, what is more than a chunk goes to disk.
 
 use super::spill::{Chunks, Spill};
+use crate::varint::{Reader, write};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
@@ -122,12 +123,8 @@ impl Frontier {
         count as u64
     }
 
-    fn write(&mut self, mut value: u32) {
-        while value >= 0x80 {
-            self.bytes.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.bytes.push(value as u8);
+    fn write(&mut self, value: u32) {
+        write(&mut self.bytes, u64::from(value));
     }
 
     /// Reads the group at `position` and moves on to the next one. `None` at the end.
@@ -232,35 +229,25 @@ impl Frontier {
 
 /// Reads the group at a place in some bytes. `None` where they end.
 fn read_group(bytes: &[u8], at: &mut usize, group: &mut Group) -> Option<()> {
-    read_pairs(bytes, at, &mut group.deviations)?;
-    let digest = bytes.get(*at..*at + 4)?;
+    let mut reader = Reader::new(bytes.get(*at..)?);
+    read_pairs(&mut reader, &mut group.deviations)?;
+    let digest = reader.take(4)?;
     group.digest = u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]]);
-    *at += 4;
-    read_pairs(bytes, at, &mut group.branches)
-}
-
-fn read_pairs(bytes: &[u8], at: &mut usize, pairs: &mut Vec<(u32, u32)>) -> Option<()> {
-    pairs.clear();
-    let count = read_number(bytes, at)?;
-    let mut index: u32 = 0;
-    for _ in 0..count {
-        index = index.checked_add(read_number(bytes, at)?)?;
-        pairs.push((index, read_number(bytes, at)?));
-    }
+    read_pairs(&mut reader, &mut group.branches)?;
+    *at = bytes.len() - reader.left();
     Some(())
 }
 
-fn read_number(bytes: &[u8], at: &mut usize) -> Option<u32> {
-    let mut value: u32 = 0;
-    for shift in (0..35).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        value |= u32::from(byte & 0x7F).checked_shl(shift)?;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
+fn read_pairs(reader: &mut Reader<'_>, pairs: &mut Vec<(u32, u32)>) -> Option<()> {
+    let mut number = || reader.number().and_then(|number| u32::try_from(number).ok());
+    pairs.clear();
+    let count = number()?;
+    let mut index: u32 = 0;
+    for _ in 0..count {
+        index = index.checked_add(number()?)?;
+        pairs.push((index, number()?));
     }
-    None
+    Some(())
 }
 
 /// So many bytes of a frontier are kept in memory, if it spills.

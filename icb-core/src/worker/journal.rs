@@ -21,8 +21,6 @@ const HEADER: u64 = 16;
 // What a record is, after the length and the checksums.
 const DONE: u8 = 0;
 const BEGUN: u8 = 1;
-/// More items than this are never done before their turn.
-const MAX_AHEAD: usize = 10_000;
 /// Records are written at least as often.
 const BETWEEN_WRITES: Duration = Duration::from_millis(200);
 /// And when there are so many bytes of them.
@@ -135,9 +133,6 @@ impl<'a> Journal<'a> {
                 Some((other, done)) => drop(self.ahead.insert(other, done)),
                 None => {}
             }
-            if self.ahead.len() > MAX_AHEAD {
-                return Err(self.of_another_search());
-            }
         }
         Ok(None)
     }
@@ -176,10 +171,6 @@ impl<'a> Journal<'a> {
         };
         self.end += (RECORD_HEADER + content.len()) as u64;
         Ok(read)
-    }
-
-    fn of_another_search(&self) -> String {
-        damaged(&self.path, "it is the journal of another search")
     }
 
     fn give_up(&self, message: &str) -> ! {
@@ -267,9 +258,10 @@ impl Crew for Journal<'_> {
     }
 
     fn end(&mut self) {
-        if !self.ahead.is_empty() || self.known.is_some() {
-            self.give_up(&self.of_another_search());
-        }
+        // What is left was done before its turn, and was not needed when that came: somebody else had left the same.
+        self.known = None;
+        self.ahead.clear();
+        self.begun.clear();
     }
 
     fn dismiss(&mut self) {

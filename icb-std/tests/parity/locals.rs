@@ -77,6 +77,9 @@ pub(crate) fn destructors() {
 /// that need no destructor stay.
 pub(crate) fn what_destructors_find() {
     type Found = (&'static str, [bool; 3], u32, u32);
+    fn seven() -> u32 {
+        7
+    }
     struct Looks(&'static str, Arc<Mutex<Vec<Found>>>);
     impl Drop for Looks {
         fn drop(&mut self) {
@@ -88,7 +91,7 @@ pub(crate) fn what_destructors_find() {
         static A: RefCell<Option<Looks>> = const { RefCell::new(None) };
         static B: RefCell<Option<Looks>> = const { RefCell::new(None) };
         static C: RefCell<Option<Looks>> = const { RefCell::new(None) };
-        static PLAIN: Cell<u32> = Cell::new(7);
+        static PLAIN: Cell<u32> = Cell::new(seven());
         static CONST: Cell<u32> = const { Cell::new(8) };
     }
     let found = Arc::new(Mutex::new(Vec::new()));
