@@ -30,3 +30,12 @@ fn a_flag() {
         }
     });
 }
+
+/// A thread that waits for ever, in a function of C, when the test has ended.
+#[test]
+fn a_waiter_is_left() {
+    let shared = std::sync::Arc::new((Mutex::new(false), Condvar::new()));
+    let theirs = shared.clone();
+    std::thread::spawn(move || theirs.1.wait(&mut theirs.0.lock()));
+    drop(shared.0.lock());
+}
