@@ -1,5 +1,7 @@
 //! The one place that names the runtime: everything else in this crate reaches the running execution through here.
 
+#[cfg(not(icb_system_dates))]
+pub(crate) use icb_core::runtime::BEGIN_DATE;
 pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, Effect, Handle, InitialState, ObjectInit, ThreadEnd, ThreadMain, active, atomic,
     cell, cell_end, count, count_last, current, engine_works, enter_static, epoch, fence, giving_up,
@@ -27,6 +29,12 @@ pub(crate) fn unwinding() -> bool {
     // The process-wide count that `std` looks at first makes the common answer cheap. Threads of an execution
     // share one thread of the system, so a `true` is asked again of the runtime.
     ::std::thread::panicking() && panicking().unwrap_or(true)
+}
+
+/// Whether the calling thread is one of an execution, at work of its own: what it asks the system for may be the model's.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) fn is_modelled() -> bool {
+    active() && !engine_works() && !unwinding()
 }
 
 /// Whether the calling thread is being unwound because its execution is given up.

@@ -70,11 +70,6 @@ type Held = crate::sync::MutexGuard<'static, ()>;
 /// Something has been written.
 static CHANGED: Condvar = Condvar::new();
 
-/// Whether the calling thread is one of an execution, at work of its own.
-fn is_modelled() -> bool {
-    door::active() && !door::engine_works() && !door::unwinding()
-}
-
 /// Never held at a step.
 fn files() -> MutexGuard<'static, Files> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -90,18 +85,12 @@ fn note(change: impl FnOnce(&mut Files)) {
 }
 
 /// Waits until something has been written, or for so long. `true`: that time is over.
-fn wait_for_change(held: &mut Option<Held>, duration: Option<Duration>) -> bool {
-    let Some(guard) = held.take() else { return true };
-    let (guard, is_over) = match duration {
-        None => (CHANGED.wait(guard).unwrap_or_else(PoisonError::into_inner), false),
-        Some(duration) => {
-            let waited = CHANGED.wait_timeout(guard, duration);
-            let (guard, result) = waited.unwrap_or_else(PoisonError::into_inner);
-            (guard, result.timed_out())
-        }
+fn wait_for_change(held: Held, duration: Option<Duration>) -> (Held, bool) {
+    let Some(duration) = duration else {
+        return (CHANGED.wait(held).unwrap_or_else(PoisonError::into_inner), false);
     };
-    *held = Some(guard);
-    is_over
+    let (held, result) = CHANGED.wait_timeout(held, duration).unwrap_or_else(PoisonError::into_inner);
+    (held, result.timed_out())
 }
 
 /// The C function of this name.
@@ -116,31 +105,29 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
         let result = unsafe { system(SYS_EPOLL_WAIT, epoll, events, count, timeout, 0, 0) };
         answer_of(result) as c_int
     };
-    if timeout == 0 || !is_modelled() {
+    if timeout == 0 || !door::is_modelled() {
         return ask(timeout);
     }
     let duration = u64::try_from(timeout).ok().map(Duration::from_millis);
     door::without_unwinding(|| {
-        let mut held = Some(EVENTS.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut held = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut waits = 0;
         loop {
             let found = ask(0);
             if found != 0 {
                 return found;
             }
-            if duration.is_some() {
-                if wait_for_change(&mut held, duration) {
-                    return ask(0);
-                }
-            } else if files().may_come_from_outside(epoll) {
-                waits = if wait_for_change(&mut held, Some(SOME_TIME)) { waits + 1 } else { 0 };
-                if waits == MAX_WAITS {
-                    drop(held.take());
-                    door::outside("it waits for events that come from outside (sockets, files, timers)");
-                    return 0;
-                }
-            } else {
-                wait_for_change(&mut held, None);
+            let may_be_in_vain = duration.is_none() && files().may_come_from_outside(epoll);
+            let is_over;
+            (held, is_over) = wait_for_change(held, duration.or(may_be_in_vain.then_some(SOME_TIME)));
+            if is_over && duration.is_some() {
+                return ask(0);
+            }
+            waits = if is_over { waits + 1 } else { 0 };
+            if waits == MAX_WAITS {
+                drop(held);
+                door::outside("it waits for events that come from outside (sockets, files, timers)");
+                return 0;
             }
         }
     })
@@ -155,7 +142,7 @@ unsafe extern "C" fn epoll_ctl(epoll: c_int, action: c_int, file: c_int, event: 
     // SAFETY: the caller's promise.
     let result =
         unsafe { system(SYS_EPOLL_CTL, epoll as usize, action as usize, file as usize, event, 0, 0) };
-    if result == 0 && action == EPOLL_CTL_ADD && is_modelled() {
+    if result == 0 && action == EPOLL_CTL_ADD && door::is_modelled() {
         note(|files| files.has_outside |= !files.inside.contains(&file));
     }
     answer_of(result) as c_int
@@ -169,7 +156,7 @@ unsafe extern "C" fn epoll_ctl(epoll: c_int, action: c_int, file: c_int, event: 
 unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
     // SAFETY: the caller's promise.
     let made = answer_of(unsafe { system(SYS_EPOLL_CREATE1, flags as usize, 0, 0, 0, 0, 0) }) as c_int;
-    if made >= 0 && is_modelled() {
+    if made >= 0 && door::is_modelled() {
         note(|files| files.lists.push(made));
     }
     made
@@ -184,7 +171,7 @@ unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
     // SAFETY: the caller's promise.
     let made =
         answer_of(unsafe { system(SYS_EVENTFD2, value as usize, flags as usize, 0, 0, 0, 0) }) as c_int;
-    if made >= 0 && is_modelled() {
+    if made >= 0 && door::is_modelled() {
         note(|files| files.inside.push(made));
     }
     made
@@ -199,7 +186,7 @@ unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, mad
     let (domain, kind, protocol) = (domain as usize, kind as usize, protocol as usize);
     // SAFETY: the caller's promise.
     let result = unsafe { system(SYS_SOCKETPAIR, domain, kind, protocol, made.addr(), 0, 0) };
-    if result == 0 && is_modelled() {
+    if result == 0 && door::is_modelled() {
         // SAFETY: the system has written the two.
         let pair = unsafe { *made };
         note(|files| files.inside.extend(pair));
@@ -217,7 +204,7 @@ unsafe extern "C" fn write(file: c_int, bytes: usize, count: usize) -> isize {
         // SAFETY: the caller's promise.
         answer_of(unsafe { system(SYS_WRITE, file as usize, bytes, count, 0, 0, 0) }) as isize
     };
-    if !is_modelled() || !files().inside.contains(&file) {
+    if !door::is_modelled() || !files().inside.contains(&file) {
         return ask();
     }
     door::without_unwinding(|| {

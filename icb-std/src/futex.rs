@@ -49,7 +49,7 @@ unsafe extern "C" fn syscall(
     e: usize,
     f: usize,
 ) -> c_long {
-    if number == SYS_FUTEX && door::active() && !door::engine_works() && !door::unwinding() {
+    if number == SYS_FUTEX && door::is_modelled() {
         match b as c_int & !FLAGS {
             // SAFETY: the caller gives the address of a futex and, if any, that of a time.
             command @ (WAIT | WAIT_BITSET) => unsafe {

@@ -22,10 +22,6 @@ use ::std::sync::OnceLock;
 /// The moment at which every execution begins, on the clock of `Instant`.
 static BEGIN: OnceLock<::std::time::Instant> = OnceLock::new();
 
-/// The date at which every execution begins: 1 January 2024, in seconds since the epoch.
-#[cfg(not(icb_system_dates))]
-const BEGIN_DATE_SECONDS: u64 = 1_704_067_200;
-
 /// Mirrors `std::time::Instant`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(::std::time::Instant);
@@ -101,7 +97,7 @@ impl SystemTime {
     #[must_use]
     pub fn now() -> SystemTime {
         match door::now() {
-            Some(elapsed) => UNIX_EPOCH + Duration::from_secs(BEGIN_DATE_SECONDS) + elapsed,
+            Some(elapsed) => UNIX_EPOCH + door::BEGIN_DATE + elapsed,
             None => SystemTime(::std::time::SystemTime::now()),
         }
     }

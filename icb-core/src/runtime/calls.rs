@@ -190,6 +190,9 @@ pub fn choose(n: usize) -> usize {
     })
 }
 
+/// The date at which every execution begins, since the epoch of Unix: 1 January 2024.
+pub const BEGIN_DATE: Duration = Duration::from_secs(1_704_067_200);
+
 /// The virtual clock: time since the execution began. `None` outside an execution.
 #[must_use]
 pub fn now() -> Option<Duration> {

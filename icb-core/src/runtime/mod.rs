@@ -34,9 +34,9 @@ pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
 pub use backtrace::backtrace_count;
 pub use calls::{
-    ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up, is_finished, join, local,
-    local_destroyed, now, on_execution_end, outside, panic_handled, panicking, park, pause, set_local, spawn,
-    take_over, thread_name, unpark, without_unwinding,
+    BEGIN_DATE, ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up, is_finished, join,
+    local, local_destroyed, now, on_execution_end, outside, panic_handled, panicking, park, pause, set_local,
+    spawn, take_over, thread_name, unpark, without_unwinding,
 };
 pub use execution::Settings;
 pub use image::initial_bytes;

@@ -181,7 +181,7 @@ impl Frontier {
     ) -> Result<(Self, Vec<u128>), FrontierError> {
         let mut file = Summed { inner: file, sum: Sum::default() };
         let mut magic = [0; 8];
-        if !matches!(fill(&mut file, &mut magic), Ok(8)) || magic != *MAGIC {
+        if file.take(&mut magic).is_err() || magic != *MAGIC {
             return Err(FrontierError::Magic);
         }
         let [found, state_count, item_count, byte_count] =
@@ -217,8 +217,10 @@ impl Frontier {
         if file.number()? != sum {
             return Err(FrontierError::Damaged("its checksum does not match"));
         }
-        if fill(&mut file, &mut [0])? > 0 {
-            return Err(FrontierError::Damaged("its length is not the one it names"));
+        match file.take(&mut [0]) {
+            Ok(()) => return Err(FrontierError::Damaged("its length is not the one it names")),
+            Err(FrontierError::Damaged(_)) => {}
+            Err(error) => return Err(error),
         }
         if found != key {
             return Err(FrontierError::Foreign);
@@ -300,9 +302,11 @@ impl<W: Write> Summed<W> {
 
 impl<R: Read> Summed<R> {
     fn take(&mut self, bytes: &mut [u8]) -> Result<(), FrontierError> {
-        if fill(self, bytes)? < bytes.len() {
-            return Err(FrontierError::Damaged("it is too short"));
-        }
+        self.inner.read_exact(bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => FrontierError::Damaged("it is too short"),
+            _ => FrontierError::Unreadable(error.to_string()),
+        })?;
+        self.sum.add(bytes);
         Ok(())
     }
 
@@ -311,21 +315,6 @@ impl<R: Read> Summed<R> {
         self.take(&mut bytes)?;
         Ok(u64::from_le_bytes(bytes))
     }
-}
-
-/// Reads as much as there is.
-fn fill<R: Read>(file: &mut Summed<R>, bytes: &mut [u8]) -> Result<usize, FrontierError> {
-    let mut count = 0;
-    while count < bytes.len() {
-        match file.inner.read(&mut bytes[count..]) {
-            Ok(0) => break,
-            Ok(more) => count += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(FrontierError::Unreadable(error.to_string())),
-        }
-    }
-    file.sum.add(&bytes[..count]);
-    Ok(count)
 }
 
 #[cfg(test)]

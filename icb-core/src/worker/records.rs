@@ -22,8 +22,8 @@ pub(super) fn record(buffer: &mut Vec<u8>, kind: u8, key: u64, content: impl FnO
 
 /// The content of the next record. `None`: the file ends, perhaps in the middle of a record.
 pub(super) fn read_record(file: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut header = [0; RECORD_HEADER];
-    if fill(file, &mut header)? < RECORD_HEADER {
+    let mut header = Vec::with_capacity(RECORD_HEADER);
+    if file.by_ref().take(RECORD_HEADER as u64).read_to_end(&mut header)? < RECORD_HEADER {
         return Ok(None);
     }
     let (length, sums) = header.split_at(4);
@@ -31,28 +31,14 @@ pub(super) fn read_record(file: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the length of a record is wrong"));
     }
     let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
-    let mut content = vec![0; length];
-    if fill(file, &mut content)? < length {
+    let mut content = Vec::with_capacity(length);
+    if file.by_ref().take(length as u64).read_to_end(&mut content)? < length {
         return Ok(None);
     }
     if sums[4..] != checksum(&content).to_le_bytes() {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the checksum of a record does not match"));
     }
     Ok(Some(content))
-}
-
-/// Reads as much as there is.
-fn fill(file: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut count = 0;
-    while count < bytes.len() {
-        match file.read(&mut bytes[count..]) {
-            Ok(0) => break,
-            Ok(more) => count += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(count)
 }
 
 /// FNV-1a over 64-bit words: guards against damage, not against malice.

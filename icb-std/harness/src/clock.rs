@@ -7,9 +7,7 @@ use icb_core::runtime;
 use std::ffi::{c_int, c_long};
 use std::time::Duration;
 
-/// The date at which every execution begins: 1 January 2024, as in `icb_std::time`.
-const BEGIN_DATE: Duration = Duration::from_secs(1_704_067_200);
-/// What the other clocks show then.
+/// What the clocks that tell no date show when an execution begins.
 const BEGIN: Duration = Duration::from_secs(1_000);
 
 /// `CLOCK_REALTIME` and `CLOCK_REALTIME_COARSE`.
@@ -47,5 +45,9 @@ unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut [i64; 2]) -> c_int {
 
 /// What the clock shows so long after the beginning of an execution.
 fn shown(clock: c_int, now: Duration) -> Option<Duration> {
-    if DATES.contains(&clock) { Some(BEGIN_DATE + now) } else { OTHERS.contains(&clock).then(|| BEGIN + now) }
+    if DATES.contains(&clock) {
+        Some(runtime::BEGIN_DATE + now)
+    } else {
+        OTHERS.contains(&clock).then(|| BEGIN + now)
+    }
 }
