@@ -99,12 +99,39 @@ impl VectorClock {
     /// Entry-wise maximum: afterwards this clock has seen what either has.
     #[inline]
     pub fn join(&mut self, other: &VectorClock) {
-        for (mine, theirs) in self.inline.iter_mut().zip(&other.inline) {
-            *mine = (*mine).max(*theirs);
-        }
+        self.join_inline(other);
         if !other.spill.is_empty() {
             self.join_spill(&other.spill);
         }
+    }
+
+    /// [`join`](Self::join), if `other` has entries for few threads; else nothing is done.
+    #[inline(always)]
+    pub fn join_few(&mut self, other: &VectorClock) -> bool {
+        let few = other.spill.is_empty();
+        if few {
+            self.join_inline(other);
+        }
+        few
+    }
+
+    /// Copies this clock of a thread to `target` and advances the thread's entry, if there are few threads; else nothing is
+    /// done.
+    #[inline(always)]
+    pub fn publish_few(&mut self, thread: usize, target: &mut VectorClock) -> bool {
+        if thread >= INLINE || !self.spill.is_empty() || !target.spill.is_empty() {
+            return false;
+        }
+        target.inline = self.inline;
+        self.inline[thread] += 1;
+        true
+    }
+
+    #[inline(always)]
+    fn join_inline(&mut self, other: &VectorClock) {
+        let (mine, theirs) = (self.inline, other.inline);
+        // As signed numbers, which every processor compares four at a time; no clock comes near to 2³¹.
+        self.inline = std::array::from_fn(|at| (mine[at] as i32).max(theirs[at] as i32) as u32);
     }
 
     #[cold]

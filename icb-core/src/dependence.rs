@@ -4,7 +4,7 @@
 //! not both reads). It serves fingerprints and reductions, and is not happens-before: a relaxed access takes part
 //! in it like any other.
 
-use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+use crate::trace::{Access, Action, Mode, Operation};
 
 /// How an operation that has not been performed yet may touch its object, whatever its outcome. The footprint of
 /// a performed step can be smaller: a failed `compare_exchange` or `try_lock` only reads.
@@ -60,14 +60,19 @@ pub fn conflicts(a: Operation, b: Operation) -> bool {
 /// Two independent 64-bit lanes: among n executions two different states collide with probability about n²/2¹²⁹.
 #[derive(Debug, Default)]
 pub struct DependenceHash {
-    threads: Vec<Lanes>,
+    threads: Vec<ThreadHash>,
     objects: Vec<ObjectHash>,
 }
 
 type Lanes = [u64; 2];
 
+/// The hash of a thread's last step.
 #[derive(Clone, Copy, Debug, Default)]
-struct ObjectHash {
+pub struct ThreadHash(Lanes);
+
+/// What the hash of the next step on an object depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ObjectHash {
     /// What the newest accesses depend on.
     base: Lanes,
     /// Sum over the newest accesses, which commute with each other; their order does not matter.
@@ -144,6 +149,56 @@ fn add(a: Lanes, b: Lanes) -> Lanes {
     [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])]
 }
 
+impl ThreadHash {
+    /// A new thread, named by its parent and the index of its spawn.
+    #[must_use]
+    #[inline]
+    pub fn begin(parent: Option<ThreadHash>, spawn_index: u64) -> ThreadHash {
+        ThreadHash(match parent {
+            Some(parent) => mix(parent.0, [spawn_index + 1, spawn_index + 1]),
+            None => [spawn_index + 1, spawn_index + 7],
+        })
+    }
+
+    /// A step of this thread that touches one object.
+    #[inline(always)]
+    pub fn step(&mut self, object: &mut ObjectHash, mode: Mode) {
+        let mode = newest(mode);
+        if object.mode != mode {
+            object.turn(mode);
+        }
+        self.0 = mix(self.0, object.base);
+        object.note(self.0);
+    }
+
+    /// A step that touches any number of objects, which are met one by one, and then told of it; `tag` tells apart outcomes
+    /// that nothing else does.
+    #[inline]
+    pub fn begin_step(&mut self, tag: u64) {
+        self.0 = mix(self.0, [tag, tag ^ KEYS[1]]);
+    }
+
+    /// See [`begin_step`](Self::begin_step).
+    #[inline]
+    pub fn meet(&mut self, object: &mut ObjectHash, mode: Mode) {
+        object.turn(newest(mode));
+        self.0 = mix(self.0, object.base);
+    }
+
+    /// See [`begin_step`](Self::begin_step).
+    #[inline]
+    pub fn tell(self, object: &mut ObjectHash) {
+        object.note(self.0);
+    }
+}
+
+/// Of the state that threads have come to.
+#[must_use]
+pub fn fingerprint(threads: impl Iterator<Item = ThreadHash>) -> u128 {
+    let sum = threads.fold([0, 0], |sum, hash| add(sum, mix(hash.0, [KEYS[1], KEYS[0]])));
+    (u128::from(sum[0]) << 64) | u128::from(sum[1])
+}
+
 impl DependenceHash {
     /// Forgets everything; keeps what is allocated.
     pub fn clear(&mut self) {
@@ -153,11 +208,7 @@ impl DependenceHash {
 
     /// A new thread, named by its parent and the index of its spawn.
     pub fn thread(&mut self, parent: Option<usize>, spawn_index: u64) {
-        let name = match parent {
-            Some(parent) => mix(self.threads[parent], [spawn_index + 1, spawn_index + 1]),
-            None => [spawn_index + 1, spawn_index + 7],
-        };
-        self.threads.push(name);
+        self.threads.push(ThreadHash::begin(parent.map(|parent| self.threads[parent]), spawn_index));
     }
 
     /// A new object.
@@ -166,49 +217,33 @@ impl DependenceHash {
     }
 
     /// A step that touches one object.
-    #[inline(always)]
     pub fn step(&mut self, thread: usize, access: Access) {
-        let thread = &mut self.threads[thread];
-        let object = &mut self.objects[access.object.index()];
-        let mode = newest(access.mode);
-        if object.mode != mode {
-            object.turn(mode);
-        }
-        let hash = mix(*thread, object.base);
-        *thread = hash;
-        object.note(hash);
+        self.threads[thread].step(&mut self.objects[access.object.index()], access.mode);
     }
 
     /// A step that touches any number of objects; `tag` tells apart outcomes that nothing else does.
     pub fn step_many(&mut self, thread: usize, accesses: &[Access], tag: u64) {
-        let mut hash = mix(self.threads[thread], [tag, tag ^ KEYS[1]]);
+        let hash = &mut self.threads[thread];
+        hash.begin_step(tag);
         for access in accesses {
-            let object = &mut self.objects[access.object.index()];
-            object.turn(newest(access.mode));
-            hash = mix(hash, object.base);
+            hash.meet(&mut self.objects[access.object.index()], access.mode);
         }
-        self.threads[thread] = hash;
         for access in accesses {
-            self.objects[access.object.index()].note(hash);
+            hash.tell(&mut self.objects[access.object.index()]);
         }
     }
 
-    /// The thread ends: a write of its object that belongs to its last step.
-    pub fn end(&mut self, thread: usize, object: ObjectId) {
-        self.step(thread, Access { object, mode: Mode::Write });
-    }
-
-    /// The fingerprint of the state reached.
+    /// Of the state that the execution has come to.
     #[must_use]
     pub fn fingerprint(&self) -> u128 {
-        let sum = self.threads.iter().fold([0, 0], |sum, &hash| add(sum, mix(hash, [KEYS[1], KEYS[0]])));
-        (u128::from(sum[0]) << 64) | u128::from(sum[1])
+        fingerprint(self.threads.iter().copied())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::ObjectId;
 
     const R: Mode = Mode::Read;
     const W: Mode = Mode::Write;

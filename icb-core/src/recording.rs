@@ -106,12 +106,11 @@ impl Tape {
     #[inline]
     fn push(&mut self, record: u32) {
         if self.length < self.capacity {
-            let at = HEADER_WORDS + self.length;
+            // SAFETY: see `words`: there are `capacity` words after the header's.
+            unsafe { self.words.add(HEADER_WORDS + self.length).write(record.to_le()) };
             self.length += 1;
-            let length = self.length as u32;
-            let words = self.words();
-            words[at] = record.to_le();
-            words[LENGTH_WORD] = length.to_le();
+            // SAFETY: as above; the word is one of the header's.
+            unsafe { self.words.add(LENGTH_WORD).write((self.length as u32).to_le()) };
         }
     }
 

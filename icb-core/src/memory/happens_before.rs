@@ -69,6 +69,24 @@ impl ThreadClock {
         }
     }
 
+    /// [`load`](Self::load), if that takes no more than a join of few threads; else nothing is done.
+    #[inline(always)]
+    pub fn load_shortly(&mut self, sync: &AtomicClock, order: Ordering) -> bool {
+        !sync.published || (order.acquires() && self.clock.join_few(&sync.clock))
+    }
+
+    /// [`store`](Self::store), if that takes no more than a copy of few threads; else nothing is done.
+    #[inline(always)]
+    pub fn store_shortly(&mut self, thread: usize, sync: &mut AtomicClock, order: Ordering) -> bool {
+        if !order.releases() {
+            sync.published &= self.has_fence;
+            return !self.has_fence;
+        }
+        let few = self.clock.publish_few(thread, &mut sync.clock);
+        sync.published |= few;
+        few
+    }
+
     #[cold]
     fn meet(&mut self, clock: &VectorClock) {
         if !self.has_unfenced {

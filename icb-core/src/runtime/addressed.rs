@@ -1,11 +1,10 @@
-//! The door for what is known by its address: atomics, data cells and reference counts have std's layout, and carry no
-//! handle.
+//! The door for what is known by its address: data cells and reference counts have std's layout, and carry no handle. (For
+//! atomics see `atomics`.)
 
 use super::address_map::{GONE, Kind, key};
 use super::allocator::POISON;
-use super::execution::{Execution, Next};
-use super::perform::{enter, halt, perform, suspend};
-use super::threads::MAX_SPURIOUS_FAILURES;
+use super::execution::Execution;
+use super::perform::{enter, halt, perform};
 use super::{Running, running};
 use crate::program::{Granularity, Place};
 use crate::trace::{
@@ -14,90 +13,15 @@ use crate::trace::{
 };
 use std::panic::Location;
 
-/// An atomic variable, by address.
-#[derive(Clone, Copy, Debug)]
-pub struct AtomicRef {
-    /// Its address.
-    pub address: *const (),
-    /// Its size in bytes: 1, 2, 4 or 8 (16 where std has it).
-    pub size: usize,
-    /// Its type, for the report.
-    pub type_name: &'static str,
-}
-
-/// An atomic operation between decision and effect. The caller reads and writes the variable, then calls
-/// [`finish`](Self::finish). No other thread runs in between.
-#[must_use = "an atomic step must be finished"]
-pub struct AtomicStep {
-    operation: Operation,
-    running: &'static Running,
-}
-
-impl std::fmt::Debug for AtomicStep {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("AtomicStep").field(&self.operation).finish()
-    }
-}
-
-impl AtomicStep {
-    /// Whether this `compare_exchange_weak` is to fail although the values match.
-    #[must_use]
-    pub fn fails_spuriously(&self) -> bool {
-        self.running.with(|e| {
-            let weak = matches!(self.operation.action, Action::CompareExchange { weak: true, .. });
-            let me = e.current;
-            if !weak
-                || !e.settings.spurious
-                || e.giving_up
-                || e.threads[me].spurious_failures >= MAX_SPURIOUS_FAILURES
-            {
-                return false;
-            }
-            let fails = e.branch(self.operation, 2, true) == 1;
-            e.threads[me].spurious_failures += u32::from(fails);
-            fails
-        })
-    }
-
-    /// Completes the step: the bits read, if the operation reads, and the bits written, if it wrote.
-    #[inline(never)]
-    pub fn finish(self, read: Option<u64>, written: Option<u64>) {
-        self.running.with(|e| {
-            if !(e.attention && e.giving_up) {
-                e.finish_atomic(self.operation, read, written);
-            }
-        });
-    }
-}
-
-/// Announces an atomic operation and lets the scheduler decide. `None` outside an execution.
-#[track_caller]
-pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
-    let running = running()?;
-    let location = Location::caller();
-    let operation = running.with(|e| Operation::new(action, e.atomic_object(target, location)));
-    let (me, freed) = running.with(|e| (e.current, e.quarantine.news()));
-    let next = running.with(|e| if e.attention { None } else { Some(e.enter_atomic(operation, location)) });
-    match next {
-        Some(Next::Stay) => return Some(AtomicStep { operation, running }),
-        Some(Next::Suspend) => suspend(running, me),
-        None => enter(running, operation, location.into()),
-    }
-    if running.with(|e| e.quarantine.news()) != freed {
-        check_freed(running, Kind::Atomic, target.address, target.type_name, operation, location);
-    }
-    Some(AtomicStep { operation, running })
-}
-
 /// Something has been freed since the operation was announced: ends the execution if it was its object's memory.
 #[cold]
-fn check_freed(
+pub(super) fn check_freed(
     running: &Running,
     kind: Kind,
     address: *const (),
     type_name: &str,
-    operation: Operation,
-    location: &'static Location<'static>,
+    object: ObjectId,
+    place: Place,
 ) {
     let freed = running.with(|e| {
         if e.giving_up {
@@ -106,29 +30,13 @@ fn check_freed(
         e.note_freed();
         let freed = e.map.get(key(address.addr(), kind)) == Some(GONE);
         if freed {
-            e.used_after_free(operation.object, type_name, address, location.into());
+            e.used_after_free(object, type_name, address, place);
         }
         freed
     });
     if freed {
         halt(running);
     }
-}
-
-/// `atomic::fence`. `false` outside an execution.
-#[track_caller]
-pub fn fence(order: crate::trace::Ordering) -> bool {
-    let Some(running) = running() else { return false };
-    let location = Location::caller();
-    running.with(|e| {
-        if !e.giving_up {
-            let operation = Operation::new(Action::Fence(order), ObjectId::NONE);
-            e.threads[e.current].location = Some(location.into());
-            e.take_undecided();
-            e.finish_fence(operation, order);
-        }
-    });
-    true
 }
 
 /// An access to a data cell: checks for races; a scheduling point first where the granularity or `on_race(Promote)`
@@ -149,7 +57,7 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     let point = running.with(|e| e.is_point(location));
     if point {
         enter(running, operation, location.into());
-        check_freed(running, Kind::Cell, address, type_name, operation, location);
+        check_freed(running, Kind::Cell, address, type_name, operation.object, location.into());
         if running.with(|e| e.giving_up) {
             return true;
         }
@@ -232,17 +140,17 @@ impl Execution {
         self.note_freed();
         match self.map.get(key(address.addr(), kind)) {
             Some(object) if object != GONE => ObjectId::new(object as usize),
-            known => self.enter_at(kind, address, type_name, location, known.is_some()),
+            known => self.enter_at(kind, address, type_name, location.into(), known.is_some()),
         }
     }
 
     #[cold]
-    fn enter_at(
+    pub(super) fn enter_at(
         &mut self,
         kind: Kind,
         address: *const (),
         type_name: &'static str,
-        location: &'static Location<'static>,
+        place: Place,
         gone: bool,
     ) -> ObjectId {
         // An object that was freed before its first use: a byte tells almost always that this is not so.
@@ -256,9 +164,9 @@ impl Execution {
             Kind::Count => ObjectClass::Count,
             Kind::Object => unreachable!("objects with a handle are entered by it"),
         };
-        let object = self.register(class, type_name, address, Some(location.into()));
+        let object = self.register(class, type_name, address, Some(place));
         if gone {
-            self.used_after_free(object, type_name, address, location.into());
+            self.used_after_free(object, type_name, address, place);
         } else {
             self.enter_in_map(address.addr(), kind, object);
         }
@@ -301,41 +209,6 @@ impl Execution {
             failure.race = Some(Box::new([freed, used]));
         }
         self.fail(failure);
-    }
-
-    #[inline(always)]
-    fn atomic_object(&mut self, target: AtomicRef, location: &'static Location<'static>) -> ObjectId {
-        self.note_freed();
-        match self.map.get(key(target.address.addr(), Kind::Atomic)) {
-            Some(object) if object != GONE => ObjectId::new(object as usize),
-            known => self.first_atomic_use(target, location, known.is_some()),
-        }
-    }
-
-    #[cold]
-    fn first_atomic_use(
-        &mut self,
-        target: AtomicRef,
-        location: &'static Location<'static>,
-        gone: bool,
-    ) -> ObjectId {
-        let object = self.enter_at(Kind::Atomic, target.address, target.type_name, location, gone);
-        if super::image::contains(target.address) {
-            self.statics.keep_atomic(target.address, target.size);
-        }
-        object
-    }
-
-    /// Announces an atomic operation, which is always ready, and decides who takes the next step.
-    #[inline(always)]
-    fn enter_atomic(&mut self, operation: Operation, location: &'static Location<'static>) -> Next {
-        self.pending[self.current] = operation;
-        let thread = &mut self.threads[self.current];
-        thread.location = Some(location.into());
-        if !matches!(operation.action, Action::Store(_)) && thread.spins() {
-            self.await_change();
-        }
-        self.decide()
     }
 
     fn known_cell(&self, address: *const ()) -> Option<ObjectId> {

@@ -184,8 +184,7 @@ pub fn choose(n: usize) -> usize {
         }
         let index = e.branch(Operation::new(Action::Choose, ObjectId::NONE), n as u32, false);
         // Nothing else tells apart what the thread does with one number from what it does with another.
-        let me = e.current;
-        e.hash.step_many(me, &[], CHOSEN + u64::from(index));
+        e.threads.mine().hash.begin_step(CHOSEN + u64::from(index));
         index as usize
     })
 }

@@ -70,41 +70,61 @@ impl Execution {
     /// Chooses who takes the next step. On `Suspend` the caller must suspend its coroutine at once.
     #[inline(always)]
     pub(super) fn decide(&mut self) -> Next {
-        if self.attention || self.step_count >= self.slow_from || self.tape.is_full() {
+        if self.attention {
             return self.decide_among();
+        }
+        let place = self.threads.mine().location.map_or(0, Place::address);
+        match self.foresee(place) {
+            Some(next) if self.goes_on(next) => {
+                self.take_again(next);
+                Next::Stay
+            }
+            Some(next) => self.take_foreseen(next),
+            None => self.decide_among(),
+        }
+    }
+
+    /// Who takes the next step, if that is known beforehand: nobody else can, or the chooser has said so. The running thread,
+    /// which has taken the last one, stands at this place. Not to be asked where attention is wanted.
+    #[inline(always)]
+    pub(super) fn foresee(&mut self, place: usize) -> Option<usize> {
+        if self.step_count >= self.slow_from || self.tape.is_full() {
+            return None;
         }
         // Without attention there are few threads, so the words are the sets.
         let (enabled, early) = (self.enabled.word(), self.early.word());
-        let next = if early == 0 && enabled.is_power_of_two() {
-            enabled.trailing_zeros() as usize
-        } else {
-            let place = Foreseen::place_of_words(self.place(), enabled, early);
-            match self.foreseen.follow(place) {
-                Some(next) if enabled != 0 => next as usize,
-                _ => return self.decide_among(),
-            }
-        };
-        let me = self.current;
-        if next == me && enabled & (1 << next) != 0 {
-            self.take_again(next);
-            return Next::Stay;
+        if early == 0 && enabled.is_power_of_two() {
+            return Some(enabled.trailing_zeros() as usize);
         }
-        let preemption = next != me && !self.yielded && enabled & (1 << me) != 0;
-        self.take(next, preemption, enabled & (1 << next) == 0);
-        if next == me { Next::Stay } else { Next::Suspend }
+        let place = super::image::relative(place) as u64 ^ (self.step_count << 48);
+        let next = self.foreseen.follow(Foreseen::place_of_words(place, enabled, early))?;
+        // Where nobody is enabled, somebody has to be freed first.
+        (enabled != 0).then_some(next as usize)
+    }
+
+    /// Whether the thread that takes the next step is the running one, which has not waited.
+    #[inline(always)]
+    pub(super) fn goes_on(&self, next: usize) -> bool {
+        next == self.current && self.enabled.word() & !self.waiting.word() & (1 << next) != 0
     }
 
     /// The running thread goes on with what was enabled.
     #[inline(always)]
-    fn take_again(&mut self, next: usize) {
+    pub(super) fn take_again(&mut self, next: usize) {
         self.tape.run(next, false, false);
         self.step_preemption = false;
         self.step_early = false;
         self.yielded = false;
-        self.previous = Some(ThreadId::new(next));
-        if self.waiting.word() & (1 << next) != 0 {
-            self.leave_waiting(next);
-        }
+        debug_assert_eq!(self.previous, Some(ThreadId::new(next)));
+    }
+
+    /// Takes what has been foreseen, where it is not that the running thread goes on.
+    #[inline]
+    pub(super) fn take_foreseen(&mut self, next: usize) -> Next {
+        let (me, enabled) = (self.current, self.enabled.word());
+        let preemption = next != me && !self.yielded && enabled & (1 << me) != 0;
+        self.take(next, preemption, enabled & (1 << next) == 0);
+        if next == me { Next::Stay } else { Next::Suspend }
     }
 
     /// The thread that takes the next step does not wait any more.
@@ -274,7 +294,7 @@ impl Execution {
     /// Identifies the place of the program where the decision is taken, for the recognition of divergences.
     pub(super) fn place(&self) -> u64 {
         let previous = self.previous.map_or(0, ThreadId::index);
-        let location = self.threads.get(previous).and_then(|t| t.location);
+        let location = self.threads[previous].location;
         let location = location.map_or(0, |place| super::image::relative(place.address()));
         location as u64 ^ (self.step_count << 48)
     }
@@ -292,7 +312,7 @@ impl Execution {
         }
         self.previous = Some(ThreadId::new(next));
         self.yielded = false;
-        self.current = next;
+        self.set_current(next);
         if self.waiting.contains(next) {
             self.leave_waiting(next);
         }

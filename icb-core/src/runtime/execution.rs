@@ -8,8 +8,7 @@
 use super::address_map::{AddressMap, Kind, key, lines};
 use super::coroutine::Pool;
 use super::objects::Object;
-use super::threads::Thread;
-use crate::dependence::DependenceHash;
+use super::slots::Slots;
 use crate::memory::shadow::Shadow;
 use crate::program::{Chooser, End, Foreseen, Granularity, Observer, Place, SchedulingPoint, ThreadSet};
 use crate::recording::Tape;
@@ -73,14 +72,13 @@ pub(super) struct Execution {
     pub(super) settings: Settings,
     pub(super) promoted: HashSet<usize>,
     pub(super) epoch: u32,
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: Slots,
     pub(super) thread_count: usize,
     pub(super) ended_count: usize,
     pub(super) pending: Vec<Operation>,
     pub(super) objects: Vec<Object>,
     pub(super) object_count: usize,
     pub(super) map: AddressMap,
-    pub(super) hash: DependenceHash,
     pub(super) enabled: ThreadSet,
     pub(super) early: ThreadSet,
     /// Threads whose pending operation may become enabled or disabled by what others do.
@@ -219,14 +217,13 @@ impl Execution {
             settings,
             promoted: HashSet::new(),
             epoch: 0,
-            threads: Vec::new(),
+            threads: Slots::new(),
             thread_count: 0,
             ended_count: 0,
             pending: Vec::new(),
             objects: Vec::new(),
             object_count: 0,
             map: AddressMap::new(),
-            hash: DependenceHash::default(),
             enabled: ThreadSet::new(),
             early: ThreadSet::new(),
             waiting: ThreadSet::new(),
@@ -305,7 +302,6 @@ impl Execution {
             self.shared_stacks.news = false;
             self.memory_notes.begin();
         }
-        self.hash.clear();
         self.enabled.clear();
         self.early.clear();
         self.waiting.clear();
@@ -345,6 +341,18 @@ impl Execution {
         self.panic_count = 0;
     }
 
+    /// This thread runs from now on.
+    #[inline]
+    pub(super) fn set_current(&mut self, thread: usize) {
+        self.current = thread;
+        self.threads.run(thread);
+    }
+
+    /// Of the state that the threads have come to.
+    pub(super) fn fingerprint(&self) -> u128 {
+        crate::dependence::fingerprint(self.threads.iter().take(self.thread_count).map(|thread| thread.hash))
+    }
+
     /// Forgets chooser and observer, whose lifetime ends.
     pub(super) fn detach(&mut self) {
         self.chooser = None;
@@ -369,7 +377,6 @@ impl Execution {
         self.objects[self.object_count].reset(class);
         self.has_counts |= class == ObjectClass::Count;
         self.object_count += 1;
-        self.hash.object();
         self.ledger.note_object(id.index(), address.addr());
         if let Some(observer) = self.observer {
             super::allocator::aside(|| {

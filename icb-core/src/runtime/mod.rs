@@ -4,6 +4,7 @@ mod accesses;
 mod address_map;
 mod addressed;
 mod allocator;
+mod atomics;
 mod backtrace;
 mod calls;
 mod coroutine;
@@ -24,14 +25,16 @@ mod panics;
 mod perform;
 mod sequential;
 mod shared_stacks;
+mod slots;
 mod statics;
 mod telling;
 mod threads;
 mod turns;
 
 pub use accesses::instrumented;
-pub use addressed::{AtomicRef, AtomicStep, atomic, cell, cell_end, count, count_last, fence};
+pub use addressed::{cell, cell_end, count, count_last};
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
+pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, fence};
 pub use backtrace::backtrace_count;
 pub use calls::{
     BEGIN_DATE, ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up, is_finished, join,
@@ -61,7 +64,7 @@ pub(crate) struct Running(UnsafeCell<Execution>);
 
 impl Running {
     /// Access for a moment: `f` must not lead back here and must not switch coroutines.
-    #[inline]
+    #[inline(always)]
     fn with<R>(&self, f: impl FnOnce(&mut Execution) -> R) -> R {
         // SAFETY: the execution is reached only through `RUNNING` on its own OS thread, and the closures passed in
         // this module neither call user code nor suspend, so no other reference to it exists meanwhile.
@@ -246,11 +249,11 @@ impl CoroutineProgram {
             e.begin(epoch, chooser, observer);
             let executions = &e.heartbeat.executions;
             executions.store(executions.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            e.set_current(0);
             e.create_thread(None, None, None, ThreadJob::Main(main));
-            e.current = 0;
         });
         // The first decision has one outcome; it is taken here because no thread runs yet.
-        self.running.with(|e| e.decide());
+        self.running.with(Execution::decide_among);
         self.check_stacks();
     }
 
@@ -296,7 +299,7 @@ impl CoroutineProgram {
         drop(self.running.with(|e| e.threads[thread].job.take()));
         let Some(coroutine) = coroutine else { return };
         if life == Life::Live && unwind {
-            self.running.with(|e| e.current = thread);
+            self.running.with(|e| e.set_current(thread));
             coroutine.resumption().resume();
         } else if life == Life::Unborn && unwind {
             coroutine.unassign();
@@ -331,7 +334,7 @@ impl CoroutineProgram {
                 end,
                 step_count: e.step_count,
                 thread_count: e.thread_count as u32,
-                fingerprint: e.hash.fingerprint(),
+                fingerprint: e.fingerprint(),
                 promoted: e.promotion,
             }
         });

@@ -160,7 +160,7 @@ fn give_up(running: &Running) {
 /// none of those that are known to.
 fn unwinds_unnoticed(e: &Execution) -> bool {
     let known = |thread: &Thread| thread.unwinding && thread.life == Life::Live;
-    std::thread::panicking() && !e.threads[..e.thread_count].iter().any(known)
+    std::thread::panicking() && !e.threads.iter().take(e.thread_count).any(known)
 }
 
 /// Counts an operation of a thread that is on its way to its end because the execution is given up. A loop among its

@@ -37,7 +37,7 @@ fn next(e: &mut Execution, me: usize) -> Option<ThreadJob> {
         e.giving_up = true;
         e.attention = true;
     }
-    e.current = me;
+    e.set_current(me);
     None
 }
 

@@ -22,12 +22,14 @@ impl Execution {
         written: Option<u64>,
         note: Option<&'static str>,
     ) {
-        let me = self.current;
-        self.hash.step(me, access);
+        let object = &mut self.objects[access.object.index()];
+        let thread = self.threads.mine();
+        thread.hash.step(&mut object.hash, access.mode);
+        let turns = thread.turns.left;
         if access.mode != Mode::Read {
             self.reconsider(access.object);
         }
-        if self.threads[me].turns.left != 0 {
+        if turns != 0 {
             self.note_turn(operation, &[access]);
         }
         if self.attention {
@@ -43,15 +45,22 @@ impl Execution {
 
     /// Completes a step that touched what stands in `accesses`; `tag` tells its outcome.
     pub(super) fn finish_many(&mut self, operation: Operation, tag: u64, note: Option<&'static str>) {
-        let me = self.current;
-        self.hash.step_many(me, &self.accesses, tag);
+        let thread = self.threads.mine();
+        thread.hash.begin_step(tag);
+        for access in &self.accesses {
+            thread.hash.meet(&mut self.objects[access.object.index()].hash, access.mode);
+        }
+        for access in &self.accesses {
+            thread.hash.tell(&mut self.objects[access.object.index()].hash);
+        }
+        let turns = thread.turns.left;
         for index in 0..self.accesses.len() {
             let access = self.accesses[index];
             if access.mode != Mode::Read {
                 self.reconsider(access.object);
             }
         }
-        if self.threads[me].turns.left != 0 {
+        if turns != 0 {
             let accesses = std::mem::take(&mut self.accesses);
             self.note_turn(operation, &accesses);
             self.accesses = accesses;
@@ -111,7 +120,7 @@ impl Execution {
     #[inline]
     pub(super) fn count_step(&mut self) {
         self.step_count += 1;
-        self.heartbeat.beat(self.step_count, self.threads[self.current].location);
+        self.heartbeat.beat(self.step_count, self.threads.mine().location);
         if !self.step_branches.is_empty() {
             self.step_branches.clear();
         }

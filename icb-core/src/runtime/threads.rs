@@ -3,6 +3,7 @@
 use super::ThreadJob;
 use super::coroutine::{Coroutine, Suspension};
 use super::turns::Turns;
+use crate::dependence::ThreadHash;
 use crate::memory::happens_before::ThreadClock;
 use crate::program::Place;
 use crate::trace::{Frame, ObjectId, SourceLocation};
@@ -38,7 +39,56 @@ pub(crate) enum Readiness {
 pub(crate) struct ReadEntry {
     pub(crate) object: u32,
     pub(crate) version: u32,
-    pub(crate) place: usize,
+    pub(crate) place: Option<Place>,
+}
+
+/// The latest values read, in memory of a fixed size.
+#[derive(Debug)]
+pub(crate) struct Reads {
+    entries: Box<[ReadEntry; MAX_READS]>,
+    length: usize,
+}
+
+impl Default for Reads {
+    fn default() -> Self {
+        let none = ReadEntry { object: 0, version: 0, place: None };
+        Reads { entries: Box::new([none; MAX_READS]), length: 0 }
+    }
+}
+
+impl std::ops::Deref for Reads {
+    type Target = [ReadEntry];
+
+    #[inline]
+    fn deref(&self) -> &[ReadEntry] {
+        &self.entries[..self.length]
+    }
+}
+
+impl Reads {
+    #[inline]
+    fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// Forgets all but the latest.
+    #[cold]
+    fn keep(&mut self, latest: usize) {
+        self.entries.copy_within(self.length - latest..self.length, 0);
+        self.length = latest;
+    }
+
+    /// Notes one; not if it is full.
+    #[inline]
+    fn push(&mut self, entry: ReadEntry) -> bool {
+        let free = self.entries.get_mut(self.length);
+        let fits = free.is_some();
+        if let Some(free) = free {
+            *free = entry;
+            self.length += 1;
+        }
+        fits
+    }
 }
 
 /// A panic as the hook saw it.
@@ -70,6 +120,7 @@ pub(crate) struct Thread {
     pub(crate) job: Option<ThreadJob>,
     pub(crate) suspension: Suspension,
     pub(crate) clock: ThreadClock,
+    pub(crate) hash: ThreadHash,
     /// The thread as an object.
     pub(crate) object: ObjectId,
     /// Its park token as an object, once it is used.
@@ -100,8 +151,8 @@ pub(crate) struct Thread {
     pub(crate) panic: Option<PanicNote>,
     pub(crate) panicked: bool,
     pub(crate) panic_handled: bool,
-    pub(crate) reads: Vec<ReadEntry>,
-    pub(crate) previous_reads: Vec<ReadEntry>,
+    pub(crate) reads: Reads,
+    previous_reads: Reads,
     /// It has changed something since its last yield.
     pub(crate) dirty: bool,
     pub(crate) awaiting: bool,
@@ -144,6 +195,7 @@ impl Default for Thread {
             job: None,
             suspension: Suspension::NONE,
             clock: ThreadClock::default(),
+            hash: ThreadHash::default(),
             object: ObjectId::NONE,
             token_object: ObjectId::NONE,
             parent: None,
@@ -164,8 +216,8 @@ impl Default for Thread {
             panic: None,
             panicked: false,
             panic_handled: false,
-            reads: Vec::new(),
-            previous_reads: Vec::new(),
+            reads: Reads::default(),
+            previous_reads: Reads::default(),
             dirty: false,
             awaiting: false,
             awaits_news: false,
@@ -242,10 +294,10 @@ impl Thread {
     /// It has read something without changing anything.
     #[inline]
     pub(crate) fn note_read(&mut self, entry: ReadEntry) {
-        if self.reads.len() == MAX_READS {
-            self.reads.drain(..MAX_READS / 2);
+        if !self.reads.push(entry) {
+            self.reads.keep(MAX_READS / 2);
+            self.reads.push(entry);
         }
-        self.reads.push(entry);
     }
 
     /// It has changed something: whatever it does, it is not spinning.
@@ -263,8 +315,7 @@ impl Thread {
     pub(crate) fn begin_awaiting(&mut self) {
         self.awaiting = true;
         self.awaits_news = false;
-        let old = self.reads.len() - REPEATS;
-        self.reads.drain(..old);
+        self.reads.keep(REPEATS);
     }
 
     /// Its yield takes effect: a new turn of its loop begins.
@@ -288,7 +339,7 @@ impl Thread {
         !self.dirty
             && !self.reads.is_empty()
             && self.reads.len() == self.previous_reads.len()
-            && self.reads.iter().zip(&self.previous_reads).all(same)
+            && self.reads.iter().zip(self.previous_reads.iter()).all(same)
     }
 
     /// At a yield: it has repeated itself for longer than it is given the benefit of the doubt.
@@ -311,7 +362,7 @@ impl Thread {
     pub(crate) fn could_await(&self) -> bool {
         let same = |(a, b): (&ReadEntry, &ReadEntry)| a.object == b.object;
         let repeats = self.reads.len() == self.previous_reads.len()
-            && self.reads.iter().zip(&self.previous_reads).all(same);
+            && self.reads.iter().zip(self.previous_reads.iter()).all(same);
         self.awaiting || (!self.dirty && !self.reads.is_empty() && repeats)
     }
 
@@ -323,11 +374,23 @@ impl Thread {
         reads.chain(self.turns.objects().filter(move |_| news))
     }
 
+    /// [`note_read`](Self::note_read), if there is room for it.
+    #[inline]
+    pub(crate) fn has_room_for_reads(&self) -> bool {
+        self.reads.length < MAX_READS
+    }
+
+    /// At a read without a hint: it is time to look whether it repeats itself.
+    #[inline]
+    pub(crate) fn may_spin(&self) -> bool {
+        let count = self.reads.length;
+        count >= REPEATS && count.is_multiple_of(16)
+    }
+
     /// At a read without a hint: the last reads repeat with a short period, from the same places of the program.
     #[inline]
     pub(crate) fn spins(&self) -> bool {
-        let count = self.reads.len();
-        count >= REPEATS && count.is_multiple_of(16) && self.has_period()
+        self.may_spin() && self.has_period()
     }
 
     #[cold]

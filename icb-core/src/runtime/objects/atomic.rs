@@ -1,23 +1,58 @@
 //! Atomic variables. The value is in the program's memory and is read and written by the mirrored type between
 //! [`Execution::announce`] and [`Execution::finish_atomic`]; here stand the orderings and the dependence.
 
-use crate::program::Place;
 use crate::runtime::execution::Execution;
-use crate::trace::{Access, Action, Mode, Operation, Ordering};
+use crate::runtime::threads::ReadEntry;
+use crate::trace::{Access, Action, Mode, ObjectId, Operation, Ordering};
 
 impl Execution {
+    /// Completes a load, if nothing is to be looked at more closely; else does nothing.
+    #[inline(always)]
+    pub(in crate::runtime) fn finish_load(&mut self, id: ObjectId, order: Ordering) -> bool {
+        let thread = self.threads.mine();
+        let object = &mut self.objects[id.index()];
+        let is_usual = !self.attention && thread.turns.left == 0 && thread.has_room_for_reads();
+        if !is_usual || !thread.clock.load_shortly(&object.sync, order) {
+            return false;
+        }
+        thread.awaiting = false;
+        let (version, place) = (object.version, thread.location);
+        thread.note_read(ReadEntry { object: id.index() as u32, version, place });
+        thread.hash.step(&mut object.hash, Mode::Read);
+        self.count_step();
+        true
+    }
+
+    /// Completes a store, if nothing is to be looked at more closely; else does nothing.
+    #[inline(always)]
+    pub(in crate::runtime) fn finish_store(&mut self, id: ObjectId, order: Ordering) -> bool {
+        let thread = self.threads.mine();
+        let object = &mut self.objects[id.index()];
+        let is_usual = !self.attention && thread.turns.left == 0;
+        if !is_usual || !thread.clock.store_shortly(self.current, &mut object.sync, order) {
+            return false;
+        }
+        object.note_change(false);
+        thread.note_change();
+        thread.hash.step(&mut object.hash, Mode::Write);
+        self.note_progress();
+        self.count_step();
+        self.reconsider(id);
+        true
+    }
+
     /// Completes an atomic step: the bits read and written tell whether it changed anything.
     #[inline(always)]
     pub(in crate::runtime) fn finish_atomic(
         &mut self,
-        operation: Operation,
+        id: ObjectId,
         read: Option<u64>,
         written: Option<u64>,
     ) {
         let me = self.current;
-        let id = operation.object;
+        let operation = self.pending[me];
         let object = &mut self.objects[id.index()];
-        let thread = &mut self.threads[me];
+        let thread = self.threads.mine();
         let mut note = None;
         match operation.action {
             Action::Load(order) => thread.clock.load(&object.sync, order),
@@ -44,12 +79,8 @@ impl Execution {
             thread.note_change();
             self.note_progress();
         } else {
-            let place = thread.location.map_or(0, Place::address);
-            let entry = crate::runtime::threads::ReadEntry {
-                object: id.index() as u32,
-                version: object.version,
-                place,
-            };
+            let (version, place) = (object.version, thread.location);
+            let entry = ReadEntry { object: id.index() as u32, version, place };
             thread.awaiting = false;
             thread.note_read(entry);
         }

@@ -16,9 +16,9 @@ use super::execution::Execution;
 use super::object::{Effect, InitialState};
 use super::threads::Readiness;
 use crate::clock::VectorClock;
+use crate::dependence::ObjectHash;
 use crate::memory::happens_before::AtomicClock;
 use crate::memory::race::DataClock;
-use crate::program::Place;
 use crate::trace::{Action, Mode, ObjectClass, ObjectId, Operation, ThreadId};
 
 pub(super) use channel::Channel;
@@ -32,6 +32,7 @@ pub(crate) struct Object {
     pub(super) stale: u32,
     /// Who locked it last; of a thread, its own number.
     last_holder: u32,
+    pub(super) hash: ObjectHash,
     /// Atomics: what the current value was released with.
     pub(super) sync: AtomicClock,
     /// Locks, channels and the like: what was published through it.
@@ -74,6 +75,7 @@ impl Object {
         self.version = 0;
         self.stale = 0;
         self.last_holder = u32::MAX;
+        self.hash = ObjectHash::default();
         self.sync.clear();
         match (&mut self.state, class) {
             (State::Plain, ObjectClass::Atomic) => return,
@@ -336,8 +338,8 @@ impl Execution {
     /// The running thread has looked at the object and changed nothing.
     pub(super) fn note_read(&mut self, object: ObjectId) {
         let version = self.object_ref(object).version;
-        let thread = &mut self.threads[self.current];
-        let place = thread.location.map_or(0, Place::address);
+        let thread = self.threads.mine();
+        let place = thread.location;
         thread.note_read(super::threads::ReadEntry { object: object.index() as u32, version, place });
     }
 

@@ -1,10 +1,11 @@
 //! Threads as objects: begin, end, join, park and unpark; and the pauses, which touch nothing.
 
 use super::Effect;
+use crate::dependence::ThreadHash;
 use crate::program::Place;
 use crate::runtime::ThreadJob;
 use crate::runtime::execution::Execution;
-use crate::runtime::threads::{Life, Readiness, Thread};
+use crate::runtime::threads::{Life, Readiness};
 use crate::thread_set::ThreadSet;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ impl Execution {
         let parent = (index > 0).then_some(self.current);
         let object = self.register(ObjectClass::Thread, "Thread", std::ptr::null(), location);
         if self.threads.len() == index {
-            self.threads.push(Thread::default());
+            self.threads.grow();
         }
         self.thread_count += 1;
         let mut spawn_index = 0;
@@ -30,11 +31,19 @@ impl Execution {
             spawn_index = self.threads[parent].spawn_count;
             self.threads[parent].spawn_count += 1;
         }
-        self.hash.thread(parent, spawn_index);
-        let (before, rest) = self.threads.split_at_mut(index);
-        let thread = &mut rest[0];
+        match self.threads.pair(index, self.current) {
+            Some((thread, parent)) => {
+                thread.clock.begin(index, Some(&parent.clock.clock));
+                thread.hash = ThreadHash::begin(Some(parent.hash), spawn_index);
+            }
+            None => {
+                let thread = self.threads.mine();
+                thread.clock.begin(index, None);
+                thread.hash = ThreadHash::begin(None, spawn_index);
+            }
+        }
+        let thread = &mut self.threads[index];
         thread.reset(object, parent, spawn_index, name);
-        thread.clock.begin(index, parent.map(|p| &before[p].clock.clock));
         thread.location = location;
         self.objects[object.index()].set_thread(index);
         self.provide_stack(index, stack_size, job);
@@ -59,7 +68,7 @@ impl Execution {
     /// What another thread has done so far happens before what the running one does from now on.
     pub(in crate::runtime) fn take_over(&mut self, thread: usize) {
         let me = self.current;
-        if let Ok([mine, theirs]) = self.threads.get_disjoint_mut([me, thread]) {
+        if let Some((mine, theirs)) = self.threads.pair(me, thread) {
             mine.clock.acquire(&theirs.clock.clock);
             theirs.clock.clock.tick(thread);
         }
@@ -137,7 +146,7 @@ impl Execution {
         self.enabled.remove(me);
         self.early.remove(me);
         self.waiting.remove(me);
-        self.hash.end(me, object);
+        self.threads.mine().hash.step(&mut self.objects[object.index()].hash, Mode::Write);
         self.note_end(object);
         self.note_change(object);
         self.reconsider(object);
@@ -146,10 +155,9 @@ impl Execution {
     pub(super) fn join(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         if let Some(target) = self.thread_of(operation.object).filter(|&t| t != me) {
-            let [mine, theirs] = self
-                .threads
-                .get_disjoint_mut([me, target])
-                .unwrap_or_else(|error| unreachable!("two different threads: {error}"));
+            let Some((mine, theirs)) = self.threads.pair(me, target) else {
+                unreachable!("two different threads")
+            };
             mine.clock.acquire(&theirs.clock.clock);
             theirs.panic_handled = true;
         }
@@ -164,7 +172,7 @@ impl Execution {
         let ended = self.has_ended(operation.object);
         let me = self.current;
         if let (true, Some(target)) = (ended, self.thread_of(operation.object).filter(|&t| t != me))
-            && let Ok([mine, theirs]) = self.threads.get_disjoint_mut([me, target])
+            && let Some((mine, theirs)) = self.threads.pair(me, target)
         {
             mine.clock.acquire(&theirs.clock.clock);
         }

@@ -146,8 +146,7 @@ macro_rules! common_methods {
             fn target(&self) -> $crate::door::AtomicRef {
                 $crate::door::AtomicRef {
                     address: (&raw const *self).cast(),
-                    size: size_of::<$value>(),
-                    type_name: stringify!($atomic),
+                    of: &$crate::door::AtomicType { size: size_of::<$value>(), name: stringify!($atomic) },
                 }
             }
 
@@ -160,7 +159,7 @@ macro_rules! common_methods {
                     return self.real.load(order);
                 };
                 let value = self.real.load(Ordering::Relaxed);
-                step.finish(Some($bits(value)), None);
+                step.loaded($crate::door::order(order), $bits(value));
                 value
             }
 
@@ -173,7 +172,7 @@ macro_rules! common_methods {
                     return self.real.store(val, order);
                 };
                 self.real.store(val, Ordering::Relaxed);
-                step.finish(None, Some($bits(val)));
+                step.stored($crate::door::order(order), $bits(val));
             }
 
             /// A read-modify-write that always writes: `new` in an execution, `real` outside.

@@ -1,0 +1,280 @@
+//! The door for atomic variables, which have std's layout and are known by their address. The way that nearly every step of
+//! nearly every program goes, so the short way stands apart: the variable is known, nothing is to be looked at more closely, and
+//! the thread goes on by itself. Whatever needs more is done by functions that the short way ends with.
+
+use super::address_map::{GONE, Kind, key};
+use super::addressed::check_freed;
+use super::execution::{Execution, Next};
+use super::perform::{enter, suspend};
+use super::threads::MAX_SPURIOUS_FAILURES;
+use super::{Running, running};
+use crate::program::Place;
+use crate::trace::{Action, ObjectId, Operation, Ordering};
+use std::panic::Location;
+
+/// What there is to know of the type of an atomic variable.
+#[derive(Debug)]
+pub struct AtomicType {
+    /// Its size in bytes: 1, 2, 4 or 8 (16 where std has it).
+    pub size: usize,
+    /// Its name, for the report.
+    pub name: &'static str,
+}
+
+/// An atomic variable, by address.
+#[derive(Clone, Copy, Debug)]
+pub struct AtomicRef {
+    /// Its address.
+    pub address: *const (),
+    /// Its type.
+    pub of: &'static AtomicType,
+}
+
+/// An atomic operation between decision and effect. The caller reads and writes the variable, then tells of it. No other
+/// thread runs in between.
+#[must_use = "an atomic step must be finished"]
+pub struct AtomicStep {
+    running: &'static Running,
+    object: ObjectId,
+}
+
+impl std::fmt::Debug for AtomicStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AtomicStep").field(&self.object).finish()
+    }
+}
+
+impl AtomicStep {
+    /// Whether this `compare_exchange_weak` is to fail although the values match.
+    #[must_use]
+    pub fn fails_spuriously(&self) -> bool {
+        self.running.with(|e| {
+            let operation = e.pending[e.current];
+            let weak = matches!(operation.action, Action::CompareExchange { weak: true, .. });
+            let spurious_failures = e.threads.mine().spurious_failures;
+            if !weak || !e.settings.spurious || e.giving_up || spurious_failures >= MAX_SPURIOUS_FAILURES {
+                return false;
+            }
+            let fails = e.branch(operation, 2, true) == 1;
+            e.threads.mine().spurious_failures += u32::from(fails);
+            fails
+        })
+    }
+
+    /// Completes a load with this ordering, which has read these bits.
+    #[inline(never)]
+    pub fn loaded(self, order: Ordering, read: u64) {
+        let short = self.running.with(|e| e.finish_load(self.object, order));
+        if !short {
+            self.finish(Some(read), None);
+        }
+    }
+
+    /// Completes a store with this ordering, which has written these bits.
+    #[inline(never)]
+    pub fn stored(self, order: Ordering, written: u64) {
+        let short = self.running.with(|e| e.finish_store(self.object, order));
+        if !short {
+            self.finish(None, Some(written));
+        }
+    }
+
+    /// Completes any step: the bits read, if the operation reads, and the bits written, if it wrote.
+    #[inline(never)]
+    pub fn finish(self, read: Option<u64>, written: Option<u64>) {
+        self.running.with(|e| {
+            if !(e.attention && e.giving_up) {
+                e.finish_atomic(self.object, read, written);
+            }
+        });
+    }
+}
+
+/// Announces an atomic operation and lets the scheduler decide. `None` outside an execution.
+#[track_caller]
+pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
+    let running = running()?;
+    let place = Place::from(Location::caller());
+    let Some(object) = running.with(|e| e.known_atomic(target)) else {
+        return enter_unknown(running, target, action, place);
+    };
+    match running.with(|e| e.enter_atomic(Operation::new(action, object), place)) {
+        Way::Stay => Some(AtomicStep { running, object }),
+        Way::Other(next) => enter_after(running, target, object, next),
+        Way::Ask => enter_by_choice(running, target, object),
+        Way::Spin => enter_spinning(running, target, object),
+        Way::Attentive => enter_attentively(running, target, object, action, place),
+    }
+}
+
+/// What comes after an operation has been announced.
+enum Way {
+    /// The thread goes on.
+    Stay,
+    /// Another thread takes its next step.
+    Other(u32),
+    /// That is not known beforehand.
+    Ask,
+    /// It may be spinning.
+    Spin,
+    /// The execution wants attention: nothing has been announced.
+    Attentive,
+}
+
+/// The variable has not been used before, or something has been freed.
+#[inline(never)]
+fn enter_unknown(
+    running: &'static Running,
+    target: AtomicRef,
+    action: Action,
+    place: Place,
+) -> Option<AtomicStep> {
+    let object = running.with(|e| e.atomic_object(target, place));
+    enter_attentively(running, target, object, action, place)
+}
+
+/// Another thread takes the next step.
+#[inline(never)]
+fn enter_after(
+    running: &'static Running,
+    target: AtomicRef,
+    object: ObjectId,
+    next: u32,
+) -> Option<AtomicStep> {
+    let me = running.with(|e| e.current);
+    match running.with(|e| e.take_foreseen(next as usize)) {
+        Next::Stay => Some(AtomicStep { running, object }),
+        Next::Suspend => enter_later(running, target, object, me),
+    }
+}
+
+#[inline(never)]
+fn enter_by_choice(running: &'static Running, target: AtomicRef, object: ObjectId) -> Option<AtomicStep> {
+    let me = running.with(|e| e.current);
+    match running.with(Execution::decide_among) {
+        Next::Stay => Some(AtomicStep { running, object }),
+        Next::Suspend => enter_later(running, target, object, me),
+    }
+}
+
+#[cold]
+fn enter_spinning(running: &'static Running, target: AtomicRef, object: ObjectId) -> Option<AtomicStep> {
+    let me = running.with(|e| e.current);
+    let next = running.with(|e| {
+        e.recognise_spinning();
+        e.decide()
+    });
+    match next {
+        Next::Stay => Some(AtomicStep { running, object }),
+        Next::Suspend => enter_later(running, target, object, me),
+    }
+}
+
+/// The thread `me`, which is the one that calls, waits for its turn.
+#[inline(always)]
+fn enter_later(
+    running: &'static Running,
+    target: AtomicRef,
+    object: ObjectId,
+    me: usize,
+) -> Option<AtomicStep> {
+    let freed = running.with(|e| e.quarantine.news());
+    suspend(running, me);
+    if running.with(|e| e.quarantine.news()) != freed {
+        check_freed_atomic(running, target);
+    }
+    Some(AtomicStep { running, object })
+}
+
+/// The way of any other operation.
+#[inline(never)]
+fn enter_attentively(
+    running: &'static Running,
+    target: AtomicRef,
+    object: ObjectId,
+    action: Action,
+    place: Place,
+) -> Option<AtomicStep> {
+    let freed = running.with(|e| e.quarantine.news());
+    enter(running, Operation::new(action, object), place);
+    if running.with(|e| e.quarantine.news()) != freed {
+        check_freed(running, Kind::Atomic, target.address, target.of.name, object, place);
+    }
+    Some(AtomicStep { running, object })
+}
+
+/// Something has been freed while the thread waited.
+#[cold]
+fn check_freed_atomic(running: &Running, target: AtomicRef) {
+    let (operation, place) = running.with(|e| (e.pending[e.current], e.threads.mine().location));
+    if let Some(place) = place {
+        check_freed(running, Kind::Atomic, target.address, target.of.name, operation.object, place);
+    }
+}
+
+/// `atomic::fence`. `false` outside an execution.
+#[track_caller]
+pub fn fence(order: Ordering) -> bool {
+    let Some(running) = running() else { return false };
+    let location = Location::caller();
+    running.with(|e| {
+        if !e.giving_up {
+            let operation = Operation::new(Action::Fence(order), ObjectId::NONE);
+            e.threads.mine().location = Some(location.into());
+            e.take_undecided();
+            e.finish_fence(operation, order);
+        }
+    });
+    true
+}
+
+impl Execution {
+    /// The variable's object, if it is known and nothing has been freed since the last operation.
+    #[inline(always)]
+    fn known_atomic(&self, target: AtomicRef) -> Option<ObjectId> {
+        if self.quarantine.has_news() {
+            return None;
+        }
+        let object = self.map.get(key(target.address.addr(), Kind::Atomic))?;
+        (object != GONE).then(|| ObjectId::new(object as usize))
+    }
+
+    fn atomic_object(&mut self, target: AtomicRef, place: Place) -> ObjectId {
+        self.note_freed();
+        match self.map.get(key(target.address.addr(), Kind::Atomic)) {
+            Some(object) if object != GONE => ObjectId::new(object as usize),
+            known => self.first_atomic_use(target, place, known.is_some()),
+        }
+    }
+
+    #[cold]
+    fn first_atomic_use(&mut self, target: AtomicRef, place: Place, gone: bool) -> ObjectId {
+        let object = self.enter_at(Kind::Atomic, target.address, target.of.name, place, gone);
+        if super::image::contains(target.address) {
+            self.statics.keep_atomic(target.address, target.of.size);
+        }
+        object
+    }
+
+    /// Announces an atomic operation, which is always ready, and sees who takes the next step.
+    #[inline(always)]
+    fn enter_atomic(&mut self, operation: Operation, place: Place) -> Way {
+        if self.attention {
+            return Way::Attentive;
+        }
+        self.pending[self.current] = operation;
+        let thread = self.threads.mine();
+        thread.location = Some(place);
+        if !matches!(operation.action, Action::Store(_)) && thread.may_spin() {
+            return Way::Spin;
+        }
+        match self.foresee(place.address()) {
+            Some(next) if self.goes_on(next) => {
+                self.take_again(next);
+                Way::Stay
+            }
+            Some(next) => Way::Other(next as u32),
+            None => Way::Ask,
+        }
+    }
+}
