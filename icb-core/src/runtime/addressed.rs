@@ -115,19 +115,67 @@ pub fn count(address: *const (), type_name: &'static str, action: Action, strong
     true
 }
 
-/// The caller has just performed the `CountDown` that left no owner: it has seen everything that the others did.
+/// The caller has just performed the `CountDown` that left no owner, or nothing that keeps the allocation: it has seen
+/// everything that the others did.
 pub fn count_last(address: *const ()) {
     if let Some(running) = running() {
         running.with(|e| {
-            if let Some(object) = e.map.get(key(address.addr(), Kind::Count)).filter(|&object| object != GONE)
-            {
-                e.count_last(ObjectId::new(object as usize));
+            if let Some(count) = e.known_count(address) {
+                e.count_last(count);
+            }
+        });
+    }
+}
+
+/// The caller has let go of the allocation by std's own doing, which releases.
+pub fn count_left(address: *const ()) {
+    if let Some(running) = running() {
+        running.with(|e| {
+            if let Some(count) = e.known_count(address) {
+                e.count_left(count);
+            }
+        });
+    }
+}
+
+/// The last owner of a value begins to drop it. `pointer`: a name for that, told to [`value_gone`].
+pub fn value_goes(address: *const (), pointer: *const ()) {
+    if let Some(running) = running() {
+        running.with(|e| {
+            if let Some(count) = e.known_count(address) {
+                e.going.push((pointer.addr(), count));
+            }
+        });
+    }
+}
+
+/// An owner has gone. If it was the last, the value has been dropped by now, and its part in the allocation: that
+/// releases. Not a step: std's own count went down in this very moment.
+#[inline]
+pub fn value_gone(pointer: *const ()) {
+    if let Some(running) = running() {
+        running.with(|e| {
+            if !e.going.is_empty() {
+                e.value_gone(pointer);
             }
         });
     }
 }
 
 impl Execution {
+    fn known_count(&self, address: *const ()) -> Option<ObjectId> {
+        let object = self.map.get(key(address.addr(), Kind::Count)).filter(|&object| object != GONE)?;
+        Some(ObjectId::new(object as usize))
+    }
+
+    #[cold]
+    fn value_gone(&mut self, pointer: *const ()) {
+        if let Some(at) = self.going.iter().rposition(|&(name, _)| name == pointer.addr()) {
+            let (_, count) = self.going.swap_remove(at);
+            self.count_left(count);
+        }
+    }
+
     /// The object of this kind at an address; enters it if this is its first use.
     #[inline]
     fn object_at(

@@ -149,6 +149,8 @@ pub(super) struct Execution {
     pub(super) ledger: Box<super::ledger::Ledger>,
     /// Objects of a block that has been freed; empty in between.
     gone: Vec<u32>,
+    /// Values that their last owner is dropping: where that owner is, and the counts.
+    pub(super) going: Vec<(usize, ObjectId)>,
     /// Last step and place, for the watchdog.
     pub(super) heartbeat: std::sync::Arc<super::Heartbeat>,
 }
@@ -272,6 +274,7 @@ impl Execution {
             heartbeat: std::sync::Arc::default(),
             ledger: Box::default(),
             gone: Vec::new(),
+            going: Vec::new(),
         }
     }
 
@@ -338,6 +341,7 @@ impl Execution {
         self.idle_wakes = 0;
         self.last_woken = 0;
         self.freed = None;
+        self.going.clear();
         self.panic_count = 0;
     }
 

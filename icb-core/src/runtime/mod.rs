@@ -32,7 +32,7 @@ mod threads;
 mod turns;
 
 pub use accesses::instrumented;
-pub use addressed::{cell, cell_end, count, count_last};
+pub use addressed::{cell, cell_end, count, count_last, count_left, value_goes, value_gone};
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, fence};
 pub use backtrace::backtrace_count;

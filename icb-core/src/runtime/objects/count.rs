@@ -76,7 +76,13 @@ impl Execution {
         Effect::Done
     }
 
-    /// The last owner is about to free the value: it has seen all the others go.
+    /// The running thread has let go of the allocation: who frees it sees what it did before.
+    pub(in crate::runtime) fn count_left(&mut self, count: ObjectId) {
+        let me = self.current;
+        self.threads[me].clock.release_join(me, &mut self.objects[count.index()].clock);
+    }
+
+    /// The last owner is about to free the value, or the allocation: it has seen all the others go.
     pub(in crate::runtime) fn count_last(&mut self, count: ObjectId) {
         let me = self.current;
         let object = &self.objects[count.index()];

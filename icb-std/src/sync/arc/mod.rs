@@ -19,6 +19,19 @@ use ::std::ptr;
 #[repr(transparent)]
 pub struct Arc<T: ?Sized> {
     inner: ::std::sync::Arc<T>,
+    /// Behind `inner`, so that it is dropped after it.
+    gone: Gone,
+}
+
+/// Dropped when `std` has dropped the value and its own part in the allocation: whoever frees the allocation later,
+/// with a `Weak`, has seen what the value's destructor did.
+struct Gone;
+
+impl Drop for Gone {
+    #[inline]
+    fn drop(&mut self) {
+        door::value_gone((&raw const *self).cast());
+    }
 }
 
 /// One operation on the counts of the allocation whose data are at `data`.
@@ -39,7 +52,7 @@ fn header<T: ?Sized>(data: *const T) -> *const () {
 impl<T: ?Sized> Arc<T> {
     #[inline]
     const fn wrap(inner: ::std::sync::Arc<T>) -> Arc<T> {
-        Arc { inner }
+        Arc { inner, gone: Gone }
     }
 
     /// `std`'s pointer; the counts stay as they are.
@@ -72,6 +85,7 @@ impl<T: ?Sized> Arc<T> {
         let data = ::std::sync::Arc::as_ptr(&self.inner);
         if self.count_strong(Action::CountDown) && ::std::sync::Arc::strong_count(&self.inner) == 1 {
             door::count_last(header(data));
+            door::value_goes(header(data), (&raw const self.gone).cast());
         }
     }
 }
@@ -119,7 +133,12 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         this.count(Action::CountUpdate);
-        ::std::sync::Arc::try_unwrap(Arc::unwrap(this)).map_err(Arc::wrap)
+        let counts = header(Arc::as_ptr(&this));
+        let result = ::std::sync::Arc::try_unwrap(Arc::unwrap(this)).map_err(Arc::wrap);
+        if result.is_ok() {
+            door::count_left(counts);
+        }
+        result
     }
 
     /// Mirrors `std::sync::Arc::into_inner`.
@@ -127,7 +146,10 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
         this.count(Action::CountUpdate);
-        ::std::sync::Arc::into_inner(Arc::unwrap(this))
+        let counts = header(Arc::as_ptr(&this));
+        let value = ::std::sync::Arc::into_inner(Arc::unwrap(this));
+        door::count_left(counts);
+        value
     }
 
     /// Mirrors `std::sync::Arc::unwrap_or_clone`.
@@ -286,6 +308,11 @@ impl<T: ?Sized + MakeMut> Arc<T> {
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
         this.count(Action::CountUpdate);
+        let before = header(Arc::as_ptr(this));
+        MakeMut::make_mut(&mut this.inner);
+        if header(Arc::as_ptr(this)) != before {
+            door::count_left(before);
+        }
         MakeMut::make_mut(&mut this.inner)
     }
 }

@@ -1,7 +1,7 @@
 //! `std::sync::Weak`.
 
-use super::{Arc, count};
-use crate::door::Action;
+use super::{Arc, count, header};
+use crate::door::{self, Action};
 use ::std::fmt;
 use ::std::mem::ManuallyDrop;
 use ::std::ptr;
@@ -42,6 +42,32 @@ impl<T: ?Sized> Weak<T> {
         if data.addr() != usize::MAX {
             count(data, action, None);
         }
+    }
+
+    /// This pointer goes. If nothing is left of the allocation then, it has seen all the others go.
+    #[inline]
+    #[track_caller]
+    fn count_down(&self) {
+        self.count(Action::CountDown);
+        if door::active() && self.is_last() {
+            door::count_last(header(self.inner.as_ptr()));
+        }
+    }
+
+    /// Whether this is all that keeps the allocation.
+    fn is_last(&self) -> bool {
+        let data = self.inner.as_ptr();
+        if data.addr() == usize::MAX || self.inner.strong_count() != 0 {
+            return false;
+        }
+        // SAFETY: this pointer keeps the allocation. The value in it is gone, and only its type's alignment is asked for.
+        let align = align_of_val(unsafe { &*data });
+        // `std` does not say how many there are once the value is gone. Its counts stand before the value, the strong one
+        // first.
+        let counts = data.cast::<usize>().wrapping_byte_sub((2 * size_of::<usize>()).next_multiple_of(align));
+        // SAFETY: the second word of the allocation, an atomic of `std`'s.
+        let weak = unsafe { &*counts.wrapping_add(1).cast::<::std::sync::atomic::AtomicUsize>() };
+        weak.load(::std::sync::atomic::Ordering::Relaxed) == 1
     }
 
     /// Mirrors `std::sync::Weak::from_raw`.
@@ -125,7 +151,7 @@ impl<T: ?Sized> fmt::Debug for Weak<T> {
 #[cfg(not(icb_coerce))]
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
-        self.count(Action::CountDown);
+        self.count_down();
     }
 }
 
@@ -133,6 +159,6 @@ impl<T: ?Sized> Drop for Weak<T> {
 // SAFETY: the counts are touched, the value is not.
 unsafe impl<#[may_dangle] T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
-        self.count(Action::CountDown);
+        self.count_down();
     }
 }
