@@ -18,7 +18,7 @@ const SYS_WRITE: c_long = 1;
 const SYS_SOCKETPAIR: c_long = 53;
 const SYS_EPOLL_WAIT: c_long = 232;
 const SYS_EPOLL_CTL: c_long = 233;
-const SYS_EVENTFD2: c_long = 290;
+pub(crate) const SYS_EVENTFD2: c_long = 290;
 const SYS_EPOLL_CREATE1: c_long = 291;
 const EPOLL_CTL_ADD: c_int = 1;
 
@@ -167,7 +167,7 @@ unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
     // SAFETY: the caller's promise.
     let made =
         answer_of(unsafe { system(SYS_EVENTFD2, value as usize, flags as usize, 0, 0, 0, 0) }) as c_int;

@@ -7,10 +7,12 @@
 //! `FUTEX_WAKE_OP`, priority inheritance; these, and every other system call, go to the system.
 
 use crate::door;
+use crate::epoll::{SYS_EVENTFD2, eventfd};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex};
+use crate::timer_file::{SYS_TIMERFD_CREATE, timerfd_create};
 use ::std::collections::{HashMap, VecDeque};
-use ::std::ffi::{c_int, c_long};
+use ::std::ffi::{c_int, c_long, c_uint};
 use ::std::sync::Arc;
 use ::std::sync::PoisonError;
 use ::std::time::Duration;
@@ -23,6 +25,7 @@ const WAKE: c_int = 1;
 const WAIT_BITSET: c_int = 9;
 const WAKE_BITSET: c_int = 10;
 const EAGAIN: c_int = 11;
+pub(crate) const ENOSYS: c_int = 38;
 const ETIMEDOUT: c_int = 110;
 /// How long a wait takes whose end is given by a clock that is not the model's.
 const SOME_TIME: Duration = Duration::from_millis(1);
@@ -65,7 +68,14 @@ unsafe extern "C" fn syscall(
         }
     }
     // SAFETY: the caller's promise.
-    answer_of(unsafe { system(number, a, b, c, d, e, f) })
+    unsafe {
+        match number {
+            // What has a C function of its own here may come this way too, as `rustix` calls it.
+            SYS_EVENTFD2 => c_long::from(eventfd(a as c_uint, b as c_int)),
+            SYS_TIMERFD_CREATE => c_long::from(timerfd_create(a as c_int, b as c_int)),
+            _ => answer_of(system(number, a, b, c, d, e, f)),
+        }
+    }
 }
 
 /// The result of a system call as C functions give it.
@@ -74,7 +84,7 @@ pub(crate) fn answer_of(result: c_long) -> c_long {
 }
 
 /// A result as C functions give it.
-fn answer(result: Result<(), c_int>) -> c_long {
+pub(crate) fn answer(result: Result<(), c_int>) -> c_long {
     let Err(error) = result else { return 0 };
     // SAFETY: the address of the calling thread's `errno`.
     unsafe { *__errno_location() = error };

@@ -56,6 +56,8 @@ pub mod prelude;
 pub mod sync;
 #[cfg(icb)]
 pub mod task;
+#[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
+mod timer_file;
 #[cfg(icb)]
 #[macro_use]
 pub mod thread;

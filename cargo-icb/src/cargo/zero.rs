@@ -115,6 +115,9 @@ pub(crate) struct Zero {
     pub(crate) directory: PathBuf,
 }
 
+/// `rustix` calls C functions of the system, as everybody else.
+const RUSTIX: [&str; 2] = ["--cfg", "rustix_use_libc"];
+
 impl Zero {
     /// Takes what was asked for together.
     pub(crate) fn new(workspace: &Workspace, lists: Lists, facade: Facade) -> Zero {
@@ -125,7 +128,9 @@ impl Zero {
     /// what has to be.
     pub(crate) fn flags(&self, accesses: bool) -> Vec<String> {
         let Lists { only, except } = &self.lists;
-        wrapper::key("icb_facade", &(&self.facade.key, only, except, accesses)).into()
+        let key = wrapper::key("icb_facade", &(&self.facade.key, only, except, accesses));
+        // What calls the system by instructions of its own cannot be modelled. `rustix` offers not to.
+        key.into_iter().chain(RUSTIX.map(str::to_owned)).collect()
     }
 
     /// What the wrapper must know.
