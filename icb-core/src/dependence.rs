@@ -9,6 +9,7 @@ use crate::trace::{Access, Action, Mode, Operation};
 /// How an operation that has not been performed yet may touch its object, whatever its outcome. The footprint of
 /// a performed step can be smaller: a failed `compare_exchange` or `try_lock` only reads.
 #[must_use]
+#[inline]
 pub fn mode(action: Action) -> Option<Mode> {
     match action {
         Action::Load(_)

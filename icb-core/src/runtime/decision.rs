@@ -201,9 +201,7 @@ impl Execution {
         }
         self.catch_up();
         let place = self.place();
-        if self.every_point && self.has_counts {
-            self.refresh_counts();
-        }
+        let counts_unchanged = !self.has_counts || (self.every_point && !self.refresh_counts());
         let point = SchedulingPoint {
             step: self.step_count,
             previous: self.previous,
@@ -212,7 +210,7 @@ impl Execution {
             enabled: &self.enabled,
             early: &self.early,
             pending: &self.pending,
-            others_unchanged: !self.has_counts && self.awaited.is_empty(),
+            others_unchanged: counts_unchanged && self.awaited.is_empty(),
             awaited: &self.awaited,
             ended: &self.ended,
             place,
@@ -278,17 +276,25 @@ impl Execution {
     }
 
     /// Whether a pending drop of an `Arc` is that of the last one depends on what others have done since it was announced.
-    pub(super) fn refresh_counts(&mut self) {
+    /// Says whether the operation of a thread that did not take the last step is another one now.
+    pub(super) fn refresh_counts(&mut self) -> bool {
         if !self.has_counts {
-            return;
+            return false;
         }
+        let previous = self.previous.map(ThreadId::index);
+        let mut changed = false;
         for thread in 0..self.thread_count {
             let Operation { action, object, .. } = self.pending[thread];
-            if matches!(action, Action::CountDown | Action::CountLast) && object.is_some() {
+            let was_last = matches!(action, Action::CountLast);
+            if (was_last || matches!(action, Action::CountDown)) && object.is_some() {
                 let last = self.threads[thread].strong && self.is_last(object);
-                self.pending[thread].action = if last { Action::CountLast } else { Action::CountDown };
+                if last != was_last {
+                    self.pending[thread].action = if last { Action::CountLast } else { Action::CountDown };
+                    changed |= previous != Some(thread);
+                }
             }
         }
+        changed
     }
 
     /// Identifies the place of the program where the decision is taken, for the recognition of divergences.

@@ -11,69 +11,109 @@ impl PartialOrder {
     /// Analyses the pending operations in the state after `depth` events: those that are new, and those that conflict
     /// with the newest event. `without` has no pending operation.
     pub(super) fn analyse(&mut self, depth: usize, point: &SchedulingPoint<'_>, without: Option<usize>) {
-        let pending = &self.pending[..point.pending.len()];
-        self.concerned.clear();
-        match depth.checked_sub(1).map(|index| self.events.get(index)) {
-            Some(event) => {
-                for (thread, footprint) in pending.iter().enumerate() {
-                    if footprint.conflicts(&event.footprint) {
-                        self.concerned.insert(thread);
-                    }
-                }
-                if self.events.may_race(event.thread, &pending[event.thread]) {
-                    self.concerned.insert(event.thread);
-                } else {
-                    self.concerned.remove(event.thread);
+        let mut base = 0;
+        while base < self.pending.count() {
+            let mut left = match depth.checked_sub(1) {
+                Some(newest) => self.concerned(newest, base),
+                None => u64::MAX >> (64 - (self.pending.count() - base).min(64)),
+            };
+            while left != 0 {
+                let thread = base + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let ignored = self.flaw == Flaw::BlockedIgnored && !point.enabled.contains(thread);
+                if !ignored && !point.ended.contains(thread) && Some(thread) != without {
+                    self.analyse_thread(depth, thread, point.pending[thread]);
                 }
             }
-            None => (0..pending.len()).for_each(|thread| self.concerned.insert(thread)),
-        }
-        let mut next = self.concerned.first();
-        while let Some(thread) = next {
-            next = self.concerned.next_after(thread);
-            let ignored = self.flaw == Flaw::BlockedIgnored && !point.enabled.contains(thread);
-            if !ignored && !point.ended.contains(thread) && Some(thread) != without {
-                self.analyse_thread(depth, thread, point.pending[thread]);
-            }
+            base += 64;
         }
     }
 
+    /// The threads from `base` on, up to 64 of them, whose pending operation is new or conflicts with the newest event.
+    #[inline]
+    fn concerned(&self, newest: usize, base: usize) -> u64 {
+        let event = self.events.get(newest);
+        let word = self.pending.conflicting(base, &event.footprint, event.only);
+        match event.thread.checked_sub(base) {
+            Some(position) if position < 64 => {
+                let races = self.events.may_race(event.thread, self.pending.want(event.thread));
+                word & !(1 << position) | u64::from(races) << position
+            }
+            _ => word,
+        }
+    }
+
+    #[inline]
     fn analyse_thread(&mut self, depth: usize, thread: usize, operation: Operation) {
         self.clock_is_known = false;
-        match self.pending[thread].only() {
-            Some(access) => self.analyse_object(depth, thread, operation, access),
-            None if self.pending[thread].is_empty() => {}
+        let want = self.pending.want(thread);
+        match want.only() {
+            Some(access) => self.analyse_object(depth, thread, operation, access, want.unhindered),
+            None if want.is_nothing() => {}
             None => self.analyse_objects(depth, thread, operation),
         }
     }
 
     /// The operation touches one object: the events on it that the thread does not know, newest first.
-    fn analyse_object(&mut self, depth: usize, thread: usize, operation: Operation, access: Access) {
+    #[inline(never)]
+    fn analyse_object(
+        &mut self,
+        depth: usize,
+        thread: usize,
+        operation: Operation,
+        access: Access,
+        unhindered: bool,
+    ) {
+        let mut races = std::mem::take(&mut self.races);
         self.settled.clear();
+        let known = self.events.known(thread);
         let mut next = self.events.newest_on(access.object);
-        while let Some(&touch) = next {
+        while let Some(touch) = next {
             let by = touch.thread as usize;
-            let known = by == thread || touch.number <= self.events.known(thread).get(by);
-            if known && touch.mode == Mode::Write {
-                // Whatever comes before it is known too.
-                break;
-            }
-            if known || self.settled.contains(by) {
-                // So are the touches of its thread before it, or they need not be looked at.
-                next = self.events.elsewhere(&touch);
+            if by == thread || touch.number <= known.get(by) {
+                if touch.mode == Mode::Write {
+                    // Whatever comes before it is known too.
+                    break;
+                }
+                // So are the touches of its thread before it.
+                next = self.events.elsewhere(touch);
                 continue;
             }
             let commutes = touch.mode == access.mode && touch.mode != Mode::Write;
-            if !commutes && self.judge(depth, touch.event as usize, thread, operation) {
-                self.settled.insert(by);
+            if !commutes {
+                if !unhindered {
+                    races.push(touch.event);
+                } else if self.settled.contains(by) {
+                    next = self.events.elsewhere(touch);
+                    continue;
+                } else {
+                    self.settled.insert(by);
+                    if !self.has_nothing_to_add(touch.event as usize) {
+                        races.push(touch.event);
+                    }
+                }
             }
-            next = self.events.before(&touch);
+            next = self.events.before(touch);
         }
+        for &index in &races {
+            let index = index as usize;
+            if unhindered {
+                self.add_race(depth, index, thread);
+            } else {
+                let by = self.events.get(index).thread;
+                if !self.settled.contains(by) && self.judge(depth, index, thread, operation) {
+                    self.settled.insert(by);
+                }
+            }
+        }
+        races.clear();
+        self.races = races;
     }
 
     /// The operation touches several objects.
+    #[inline(never)]
     fn analyse_objects(&mut self, depth: usize, thread: usize, operation: Operation) {
-        for other in (0..self.pending.len()).filter(|&other| other != thread) {
+        for other in (0..self.pending.count()).filter(|&other| other != thread) {
             let known = self.events.known(thread).get(other);
             for position in (0..self.events.of(other).len()).rev() {
                 let index = self.events.of(other)[position] as usize;
@@ -81,7 +121,7 @@ impl PartialOrder {
                 if event.number <= known {
                     break;
                 }
-                if event.footprint.conflicts(&self.pending[thread])
+                if event.footprint.conflicts(&self.pending.footprint(thread))
                     && self.judge(depth, index, thread, operation)
                 {
                     break;
@@ -100,20 +140,31 @@ impl PartialOrder {
         if relation != Relation::Enabling && self.has_nothing_to_add(index) {
             return relation == Relation::Reversible;
         }
-        if !self.clock_is_known {
-            let mut clock = std::mem::take(&mut self.clock);
-            self.events.pending_clock(thread, &self.pending[thread], &mut clock);
-            self.clock = clock;
-            self.clock_is_known = true;
-        }
         match relation {
-            Relation::Reversible | Relation::Unknown => self.add_with_block(depth, index, thread),
+            Relation::Reversible | Relation::Unknown => self.add_race(depth, index, thread),
             Relation::Enabling if self.is_bounded() && self.flaw != Flaw::EnablingIgnored => {
+                self.know_clock(thread);
                 self.defer(depth, index, thread);
             }
             Relation::Enabling | Relation::Parked => {}
         }
         relation == Relation::Reversible
+    }
+
+    /// The event races with the operation that the thread has pending.
+    #[inline(never)]
+    fn add_race(&mut self, depth: usize, index: usize, thread: usize) {
+        self.know_clock(thread);
+        self.add_with_block(depth, index, thread);
+    }
+
+    /// The causal past of the operation that the thread has pending.
+    fn know_clock(&mut self, thread: usize) {
+        if !self.clock_is_known {
+            self.clock.clone_from(self.events.known(thread));
+            self.pending.accesses(thread, |access| self.events.join_access(access, &mut self.clock));
+            self.clock_is_known = true;
+        }
     }
 
     /// This access is about to become part of the newest event: its thread ends, or does something without a decision of
@@ -180,8 +231,8 @@ impl PartialOrder {
                 None => was_pending.then(|| event.footprint.writes(object)),
             },
             // A pause waits for one of several changes: before the event, another of them might let the thread go on.
-            None if self.pending[thread].only().is_none() => None,
-            None => was_pending.then(|| event.footprint.writes_some_of(&self.pending[thread])),
+            None if self.pending.want(thread).only().is_none() => None,
+            None => was_pending.then(|| event.footprint.writes_some_of(&self.pending.footprint(thread))),
         };
         let waits_twice = matches!(operation.action, Action::Reacquire { .. });
         let enables = if waits_twice && self.wakes(event, thread) { Some(true) } else { enables };
@@ -213,7 +264,7 @@ impl PartialOrder {
     }
 
     fn is_pause_that_waits(&self, thread: usize, operation: Operation) -> bool {
-        dependence::mode(operation.action).is_none() && !self.pending[thread].is_empty()
+        dependence::mode(operation.action).is_none() && !self.pending.want(thread).is_nothing()
     }
 
     /// Whether everybody is to be tried before the event, and before its block, already.
@@ -336,7 +387,7 @@ enum Relation {
 }
 
 /// The object whose state can keep the operation from taking effect. A condvar's reacquire needs a notification too.
-fn needed(operation: Operation) -> Option<ObjectId> {
+pub(super) fn needed(operation: Operation) -> Option<ObjectId> {
     match operation.action {
         Action::Reacquire { .. } => Some(operation.other),
         Action::Lock

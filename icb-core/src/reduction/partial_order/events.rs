@@ -1,6 +1,7 @@
 //! The events of the current execution: who did what, with vector clocks of the dependence order.
 
 use super::footprint::Footprint;
+use super::pending::Want;
 use super::touches::{Touch, Touches};
 use crate::clock::VectorClock;
 use crate::program::Taken;
@@ -14,6 +15,8 @@ pub(super) struct Event {
     /// What the action is on.
     pub(super) object: ObjectId,
     pub(super) footprint: Footprint,
+    /// What it touches, if that is known to be just one object.
+    pub(super) only: Option<Access>,
     /// Its causal past, itself included.
     pub(super) clock: VectorClock,
     /// Its number within its thread, counted from 1.
@@ -36,6 +39,7 @@ impl Default for Event {
             action: Action::Nop,
             object: ObjectId::NONE,
             footprint: Footprint::default(),
+            only: None,
             clock: VectorClock::new(),
             number: 0,
             block: 0,
@@ -201,10 +205,10 @@ impl Events {
         self.touches.unseen(access, clock, |touch, clock| clock.join(&all[touch.event as usize].clock));
     }
 
-    /// Whether some event could race with an operation of this footprint, by the thread of the newest event. In doubt, yes.
+    /// Whether some event could race with an operation that touches this, by the thread of the newest event. In doubt, yes.
     #[inline]
-    pub(super) fn may_race(&self, thread: usize, footprint: &Footprint) -> bool {
-        let Some(access) = footprint.only() else { return !footprint.is_empty() };
+    pub(super) fn may_race(&self, thread: usize, want: Want) -> bool {
+        let Some(access) = want.only() else { return !want.is_nothing() };
         // The newest touch tells it most of the time: its own write has seen everything before.
         self.newest_on(access.object)
             .is_some_and(|touch| touch.mode != Mode::Write || touch.thread as usize != thread)
@@ -216,15 +220,6 @@ impl Events {
         let mut seen = true;
         self.touches.unseen(access, &mut self.all[index].clock, |_, _| seen = false);
         seen
-    }
-
-    /// The causal past that an operation with these accesses would have if the thread took it now.
-    pub(super) fn pending_clock(&self, thread: usize, footprint: &Footprint, clock: &mut VectorClock) {
-        clock.clone_from(self.known(thread));
-        match footprint.only() {
-            Some(access) => self.join_access(access, clock),
-            None => footprint.iter().for_each(|access| self.join_access(access, clock)),
-        }
     }
 
     /// A step has been taken; `early`: at a cost, by a thread that could not go on, so that leaving it was free; `fuses`:
@@ -265,10 +260,14 @@ impl Events {
         event.thread_count = self.thread_count;
         self.count += 1;
         match step.accesses {
-            [only] => event.footprint.set(*only),
+            [only] => {
+                event.footprint.set(*only);
+                event.only = Some(*only);
+            }
             all => {
                 event.footprint.clear();
                 all.iter().for_each(|&access| event.footprint.add(access));
+                event.only = event.footprint.only();
             }
         }
         for &access in step.accesses {
@@ -292,6 +291,7 @@ impl Events {
         let (before, rest) = self.all.split_at_mut(index);
         let event = &mut rest[0];
         event.footprint.add(access);
+        event.only = None;
         self.touches.unseen(access, &mut event.clock, |touch, clock| {
             clock.join(&before[touch.event as usize].clock);
         });

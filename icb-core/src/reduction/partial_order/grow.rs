@@ -1,11 +1,9 @@
 //! Making nodes: what is known of a state when it is reached for the first time, and who goes on there.
 
-use super::footprint::Footprint;
 use super::node::Node;
 use super::{PartialOrder, events};
-use crate::dependence;
 use crate::program::SchedulingPoint;
-use crate::trace::{Access, Action, Mode, Operation, ThreadId};
+use crate::trace::{Action, Operation, ThreadId};
 
 impl PartialOrder {
     /// A new node for the state in which the running execution is.
@@ -28,7 +26,7 @@ impl PartialOrder {
         node.previous_blocked =
             node.previous.is_some_and(|p| !point.enabled.contains(p) && !point.ended.contains(p));
         if let Some(previous) = node.previous.filter(|_| node.previous_blocked) {
-            node.previous_pending.copy_from(&self.pending[previous]);
+            node.previous_pending.copy_from(&self.pending.footprint(previous));
             let block = self.events.last().map_or(0, |event| event.block);
             if self.events.len() == index && (block..index).all(|event| self.events.get(event).is_free()) {
                 // It came here without doing anything, and might as well have come later: who counts is the one before.
@@ -38,7 +36,7 @@ impl PartialOrder {
             }
         }
         node.cost = 0;
-        node.object_count = self.pending_objects;
+        node.object_count = self.pending.object_count;
         match (before.last(), self.events.last()) {
             (Some(parent), Some(event)) => {
                 node.cost = parent.cost + parent.switch_cost(parent.chosen);
@@ -65,48 +63,13 @@ impl PartialOrder {
     }
 
     /// The footprint of every pending operation.
-    pub(super) fn read_pending(&mut self, point: &SchedulingPoint<'_>) {
-        let count = point.pending.len();
-        if self.pending.len() < count {
-            self.pending.resize_with(count, Footprint::default);
-        }
-        self.pending_objects = 0;
-        match point.previous {
-            Some(previous) if self.pending_count > 0 && point.others_unchanged => {
-                self.read_operation(previous.index(), point);
-                while self.pending_count < count {
-                    self.read_operation(self.pending_count, point);
-                    self.pending_count += 1;
-                }
-            }
-            _ => {
-                self.pending_count = count;
-                (0..count).for_each(|thread| self.read_operation(thread, point));
-            }
-        }
-    }
-
     #[inline]
-    fn read_operation(&mut self, thread: usize, point: &SchedulingPoint<'_>) {
-        let operation = point.pending[thread];
-        if matches!(operation.action, Action::TrySend) && !self.tries_to_send {
+    pub(super) fn read_pending(&mut self, point: &SchedulingPoint<'_>) {
+        self.pending.read(point);
+        if self.pending.tries_to_send && !self.tries_to_send {
             self.tries_to_send = true;
             self.anew = true;
         }
-        let footprint = &mut self.pending[thread];
-        match dependence::mode(operation.action) {
-            Some(mode) if operation.object.is_some() && !operation.other.is_some() => {
-                footprint.set(Access { object: operation.object, mode });
-            }
-            _ => {
-                footprint.clear();
-                dependence::accesses(operation).for_each(|access| footprint.add(access));
-            }
-        }
-        if let Some(awaited) = point.awaited.get(thread) {
-            awaited.iter().for_each(|&object| footprint.add(Access { object, mode: Mode::Read }));
-        }
-        self.pending_objects = self.pending_objects.max(footprint.object_count());
     }
 
     /// The first thread that can be run at a new node: the one that ran before, then the others in order.

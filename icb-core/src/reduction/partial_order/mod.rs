@@ -32,6 +32,7 @@ mod grow;
 mod halfway;
 mod item;
 mod node;
+mod pending;
 mod script;
 mod split;
 mod touches;
@@ -40,9 +41,9 @@ use crate::clock::VectorClock;
 use crate::program::{Chooser, Outcome, Strategy, ThreadSet, divergence_message};
 use analysis::Deferred;
 use events::Events;
-use footprint::Footprint;
 pub use item::{Item, Remains};
 use node::Node;
+use pending::Pending;
 use script::Script;
 
 /// Which alternatives go to sleep under a bound. Both lose nothing; the second runs fewer executions.
@@ -121,18 +122,15 @@ pub struct PartialOrder {
     deferred: Vec<Deferred>,
     /// The part of the search that is being done.
     item: Item,
+    /// At the newest node.
+    pending: Pending,
     // Buffers.
-    /// Of the operations pending at the newest node; there may be more slots than threads.
-    pending: Vec<Footprint>,
-    /// So many are up to date; 0: none, at the first node that the execution is the first to reach.
-    pending_count: usize,
-    /// The objects of those read last are numbered below this.
-    pending_objects: usize,
     clock: VectorClock,
     known: VectorClock,
     candidates: ThreadSet,
     settled: ThreadSet,
-    concerned: ThreadSet,
+    /// Events that race with an operation.
+    races: Vec<u32>,
     /// Whether `clock` is that of the operation being analysed.
     clock_is_known: bool,
 }
@@ -163,14 +161,12 @@ impl PartialOrder {
             anew: false,
             deferred: Vec::new(),
             item: Item::root(),
-            pending: Vec::new(),
-            pending_count: 0,
-            pending_objects: 0,
+            pending: Pending::default(),
             clock: VectorClock::new(),
             known: VectorClock::new(),
             candidates: ThreadSet::new(),
             settled: ThreadSet::new(),
-            concerned: ThreadSet::new(),
+            races: Vec::new(),
             clock_is_known: false,
         }
     }
@@ -264,7 +260,7 @@ impl Strategy for PartialOrder {
         }
         self.cursor = 0;
         self.branch_cursor = 0;
-        self.pending_count = 0;
+        self.pending.forget();
         // The event of the last node is another one, or has another outcome; those before it are repeated.
         let repeated = self.depth.saturating_sub(1);
         self.kept = if std::mem::take(&mut self.without_events) { 0 } else { repeated };
