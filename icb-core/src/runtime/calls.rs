@@ -1,6 +1,6 @@
 //! The door for threads, pauses, choices, time, statics and thread-locals.
 
-use super::perform::{enter, halt, perform};
+use super::perform::{enter, enter_here, halt, perform, perform_join};
 use super::threads::Local;
 use super::{ThreadJob, execution_is_unwinding, running};
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, ThreadId};
@@ -8,8 +8,44 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a thread's closure ended, as told by the mirrored `thread` module.
-pub type ThreadMain = Box<dyn FnOnce() -> ThreadEnd>;
+/// A thread's closure, in memory that it shares with whoever joins the thread.
+pub trait ThreadBody {
+    /// Runs it.
+    fn run(self: Arc<Self>) -> ThreadEnd;
+
+    /// Drops it: it will never run.
+    fn discard(&self);
+}
+
+/// What a spawned thread is going to do; dropped, it will never do it.
+pub struct ThreadMain(Option<Arc<dyn ThreadBody>>);
+
+impl ThreadMain {
+    /// To run this.
+    #[must_use]
+    pub fn new(body: Arc<dyn ThreadBody>) -> Self {
+        ThreadMain(Some(body))
+    }
+
+    #[inline]
+    pub(super) fn run(mut self) -> ThreadEnd {
+        self.0.take().map_or(ThreadEnd::Returned, ThreadBody::run)
+    }
+}
+
+impl std::fmt::Debug for ThreadMain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ThreadMain").finish_non_exhaustive()
+    }
+}
+
+impl Drop for ThreadMain {
+    fn drop(&mut self) {
+        if let Some(body) = self.0.take() {
+            body.discard();
+        }
+    }
+}
 
 /// How a thread ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,19 +57,21 @@ pub enum ThreadEnd {
 }
 
 /// `thread::spawn`: the new thread will run `main`. The caller must make sure that what `main` borrows outlives
-/// the thread (`thread::scope` does). `stack_size` in bytes. `None` outside an execution.
+/// the thread (`thread::scope` does). `stack_size` in bytes. The answer is the thread and the [`epoch`] of the execution; `None`
+/// outside one.
 #[track_caller]
-pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain) -> Option<ThreadId> {
+pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain) -> Option<(ThreadId, u32)> {
     let running = running()?;
     let location = Location::caller();
-    if running.with(|e| e.giving_up) {
+    let epoch = running.with(|e| e.epoch);
+    if running.with(|e| e.attention && e.giving_up) {
         // The execution is being given up: the thread never begins.
-        return Some(running.with(|e| ThreadId::new(e.current)));
+        return Some((running.with(|e| ThreadId::new(e.current)), epoch));
     }
     // The thread does not exist yet: its object is known only when the spawn takes effect.
-    enter(running, Operation::new(Action::Spawn, ObjectId::NONE), location.into());
-    if running.with(|e| e.giving_up) {
-        return Some(running.with(|e| ThreadId::new(e.current)));
+    enter_here(running, Operation::new(Action::Spawn, ObjectId::NONE), location.into());
+    if running.with(|e| e.attention && e.giving_up) {
+        return Some((running.with(|e| ThreadId::new(e.current)), epoch));
     }
     if running.with(|e| e.thread_count) > crate::recording::MAX_THREADS {
         panic!("one execution has more than {} threads", crate::recording::MAX_THREADS);
@@ -43,15 +81,18 @@ pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain
         e.finish_spawn(child);
         child
     });
-    Some(child)
+    Some((child, epoch))
 }
 
-/// Blocks until the thread has ended. Its panic, if it had one, counts as handled.
+/// Blocks until the thread of the execution with this epoch has ended. Its panic, if it had one, counts as handled.
 #[track_caller]
-pub fn join(thread: ThreadId) {
+pub fn join(thread: ThreadId, epoch: u32) {
     let Some(running) = running() else { return };
+    if running.with(|e| e.epoch) != epoch {
+        return;
+    }
     let object = running.with(|e| e.threads[thread.index()].object);
-    perform(running, Operation::new(Action::Join, object), Location::caller(), false);
+    perform_join(running, object, Location::caller());
 }
 
 /// Whether the thread has ended (`JoinHandle::is_finished`), a read of the thread.

@@ -30,7 +30,7 @@ impl Execution {
             self.note_freed();
         }
         self.pending[me] = operation;
-        self.threads[me].location = Some(place);
+        self.threads.mine().location = Some(place);
         if self.every_point
             && !is_pause(operation.action)
             && let Some(awaited) = self.awaited.get_mut(me)
@@ -38,10 +38,10 @@ impl Execution {
             awaited.clear();
         }
         if may_block(operation.action) {
-            let readiness = self.readiness(me);
+            let readiness = self.readiness_of(me, operation);
             if readiness == Readiness::Ready {
                 // It is enabled, as whoever runs is. If another thread is chosen, it is among the waiting from then on.
-                self.threads[me].readiness = readiness;
+                self.threads.mine().readiness = readiness;
             } else {
                 self.begin_waiting(me);
                 self.settle(me, readiness);
@@ -50,7 +50,7 @@ impl Execution {
     }
 
     /// Others can change whether the thread's pending operation can take effect.
-    #[inline(never)]
+    #[inline]
     fn begin_waiting(&mut self, thread: usize) {
         let Operation { object, other, .. } = self.pending[thread];
         self.waited |= match self.threads[thread].awaiting {
@@ -61,8 +61,9 @@ impl Execution {
     }
 
     /// Another thread has been chosen instead of the one that has just announced its operation.
-    pub(super) fn stand_back(&mut self, me: usize) {
-        if may_block(self.pending[me].action) {
+    #[inline(always)]
+    pub(super) fn stand_back(&mut self, me: usize, action: Action) {
+        if may_block(action) {
             self.begin_waiting(me);
         }
     }
@@ -81,6 +82,16 @@ impl Execution {
             }
             Some(next) => self.take_foreseen(next),
             None => self.decide_among(),
+        }
+    }
+
+    /// [`decide`](Self::decide), where the running thread has ended and nothing wants attention.
+    #[inline]
+    pub(super) fn decide_at_end(&mut self) {
+        let place = self.threads.mine().location.map_or(0, Place::address);
+        match self.foresee(place) {
+            Some(next) => self.take(next, false, self.enabled.word() & (1 << next) == 0),
+            None => _ = self.decide_among(),
         }
     }
 
@@ -160,6 +171,71 @@ impl Execution {
     /// [`decide`](Self::decide), where the chooser may have to be asked.
     #[inline(never)]
     pub(super) fn decide_among(&mut self) -> Next {
+        let is_usual = !self.attention && self.step_count < self.slow_from && !self.tape.is_full();
+        // Without attention there are few threads, so the words are the sets.
+        let (enabled, early) = (self.enabled.word(), self.early.word());
+        if !is_usual || enabled == 0 {
+            return self.decide_attentively();
+        }
+        let me = self.current;
+        if early == 0 && enabled.is_power_of_two() {
+            let only = enabled.trailing_zeros() as usize;
+            self.take(only, false, false);
+            return if only == me { Next::Stay } else { Next::Suspend };
+        }
+        self.catch_up();
+        let place = self.place();
+        let point = SchedulingPoint {
+            step: self.step_count,
+            previous: self.previous,
+            yielded: self.yielded,
+            enabled: &self.enabled,
+            early: &self.early,
+            pending: &self.pending,
+            others_unchanged: !self.has_counts && self.awaited.is_empty(),
+            awaited: &self.awaited,
+            ended: &self.ended,
+            place,
+        };
+        let chooser = match self.chooser {
+            // SAFETY: see `chooser_mut`; the chooser does not lead back to the execution.
+            Some(chooser) => unsafe { &mut *chooser },
+            None => unreachable!("an execution runs only between begin and detach"),
+        };
+        let Some(thread) = chooser.choose_thread(&point) else {
+            let default = point.default_choice();
+            return self.go_on_unchosen(default);
+        };
+        let next = thread.index();
+        debug_assert_eq!(
+            point.is_preemption(thread),
+            next != me && !self.yielded && enabled & (1 << me) != 0
+        );
+        let preemption = next != me && !self.yielded && enabled & (1 << me) != 0;
+        self.take(next, preemption, early & !enabled & (1 << next) != 0);
+        if next == me { Next::Stay } else { Next::Suspend }
+    }
+
+    /// The chooser does not say who takes the next step.
+    #[cold]
+    fn go_on_unchosen(&mut self, default: ThreadId) -> Next {
+        if let Some(message) = self.chooser_mut().divergence() {
+            self.fail(Failure::new(FailureKind::Divergence, message));
+        } else if self.settings.run_out {
+            let me = self.current;
+            self.run_out();
+            // The default choice costs nothing.
+            self.take(default.index(), false, false);
+            return if default.index() == me { Next::Stay } else { Next::Suspend };
+        } else {
+            self.stop(End::GivenUp);
+        }
+        Next::Suspend
+    }
+
+    /// [`decide_among`](Self::decide_among), where something is not as usual.
+    #[inline(never)]
+    fn decide_attentively(&mut self) -> Next {
         if self.tells && !self.every_point && self.step_count >= self.slow_from {
             self.begin_telling();
         }
@@ -298,29 +374,37 @@ impl Execution {
     }
 
     /// Identifies the place of the program where the decision is taken, for the recognition of divergences.
-    pub(super) fn place(&self) -> u64 {
-        let previous = self.previous.map_or(0, ThreadId::index);
-        let location = self.threads[previous].location;
+    fn place(&mut self) -> u64 {
+        // The thread that has taken the last step is the one that runs.
+        let location = self.threads.mine().location;
         let location = location.map_or(0, |place| super::image::relative(place.address()));
         location as u64 ^ (self.step_count << 48)
     }
 
     /// The thread will take the next step.
+    #[inline(always)]
     pub(super) fn take(&mut self, next: usize, preemption: bool, early: bool) {
         self.tape.run(next, preemption, early);
         self.step_preemption = preemption;
         self.step_early = early;
         if early {
-            self.threads[next].expired = Some(self.threads[next].readiness);
-            if self.threads[next].awaiting {
-                self.threads[next].go_on_early();
-            }
+            self.note_early(next);
         }
         self.previous = Some(ThreadId::new(next));
         self.yielded = false;
         self.set_current(next);
         if self.waiting.contains(next) {
             self.leave_waiting(next);
+        }
+    }
+
+    /// The thread goes on at a cost, although what it waits for has not come.
+    #[cold]
+    fn note_early(&mut self, next: usize) {
+        let thread = &mut self.threads[next];
+        thread.expired = Some(thread.readiness);
+        if thread.awaiting {
+            thread.go_on_early();
         }
     }
 
@@ -425,6 +509,7 @@ impl Execution {
         self.settle(thread, readiness);
     }
 
+    #[inline]
     fn settle(&mut self, thread: usize, readiness: Readiness) {
         self.threads[thread].readiness = readiness;
         if readiness == Readiness::Ready {

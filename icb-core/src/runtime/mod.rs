@@ -37,9 +37,9 @@ pub use allocator::{Allocator, allocation_count, engine_works, is_installed as a
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, fence};
 pub use backtrace::backtrace_count;
 pub use calls::{
-    BEGIN_DATE, ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up, is_finished, join,
-    local, local_destroyed, now, on_execution_end, outside, panic_handled, panicking, park, pause, set_local,
-    spawn, take_over, thread_name, unpark, without_unwinding,
+    BEGIN_DATE, ThreadBody, ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up,
+    is_finished, join, local, local_destroyed, now, on_execution_end, outside, panic_handled, panicking,
+    park, pause, set_local, spawn, take_over, thread_name, unpark, without_unwinding,
 };
 pub use execution::Settings;
 pub use image::initial_bytes;
@@ -47,7 +47,7 @@ pub use object::{Effect, Handle, InitialState, ObjectInit, active};
 
 use crate::program::{Chooser, End, Observer, Outcome, Place, Program};
 use crate::recording::Tape;
-use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, SourceLocation, ThreadId};
+use crate::trace::{Failure, FailureKind, SourceLocation, ThreadId};
 use allocator::Quarantine;
 use coroutine::{Job, Resumption, Return};
 use execution::{Execution, GiveUp};
@@ -69,6 +69,17 @@ impl Running {
         // SAFETY: the execution is reached only through `RUNNING` on its own OS thread, and the closures passed in
         // this module neither call user code nor suspend, so no other reference to it exists meanwhile.
         f(unsafe { &mut *self.0.get() })
+    }
+
+    /// Access where a closure would stand in the way of the optimiser.
+    ///
+    /// # Safety
+    /// As long as the reference is in use, nothing must lead back here, and no coroutine must be switched to.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "the cell is in this type")]
+    unsafe fn get(&self) -> &mut Execution {
+        // SAFETY: the caller's promise; see `with`.
+        unsafe { &mut *self.0.get() }
     }
 }
 
@@ -511,35 +522,35 @@ impl Job for ThreadJob {
         let marker = 0u8;
         let bottom = (&raw const marker).addr();
         running.with(|e| {
-            e.threads[e.current].stack_bottom = bottom;
-            e.tell_hooks();
+            e.threads.mine().stack_bottom = bottom;
+            if e.accesses_hooked {
+                e.tell_hooks();
+            }
+            e.begin_thread();
         });
-        begin(running);
         let result = catch_unwind(AssertUnwindSafe(move || match self {
             ThreadJob::Main(main) => {
                 main();
                 ThreadEnd::Returned
             }
-            ThreadJob::Spawned(main) => main(),
+            ThreadJob::Spawned(main) => main.run(),
         }));
         drop_locals(running);
         end(running, !matches!(result, Ok(ThreadEnd::Returned)));
     }
 }
 
-fn begin(running: &Running) {
-    running.with(|e| {
-        let object: ObjectId = e.threads[e.current].object;
-        e.begin_thread(Operation::new(Action::Begin, object));
-    });
-}
-
 /// Drops the thread-local values, the latest first; destructors may set new ones. Those that need no destructor can be used
 /// up to the end.
+#[inline]
 fn drop_locals(running: &Running) {
-    if running.with(|e| e.threads[e.current].locals.is_empty()) {
-        return;
+    if !running.with(|e| e.threads.mine().locals.is_empty()) {
+        drop_some_locals(running);
     }
+}
+
+#[cold]
+fn drop_some_locals(running: &Running) {
     while let Some((value, drop)) = running.with(|e| {
         let current = e.current;
         let left = || e.threads[current].locals.iter().enumerate().rev().filter(|(_, local)| !local.gone);
@@ -562,7 +573,24 @@ fn drop_locals(running: &Running) {
 }
 
 /// The calling thread's closure is over.
+#[inline]
 fn end(running: &Running, panicked: bool) {
+    let is_usual = running.with(|e| !e.attention && !panicked);
+    if !is_usual {
+        return end_attentively(running, panicked);
+    }
+    running.with(|e| {
+        e.end_thread();
+        if e.ended_count == e.thread_count {
+            e.stop(End::Passed);
+        } else {
+            e.decide_at_end();
+        }
+    });
+}
+
+#[inline(never)]
+fn end_attentively(running: &Running, panicked: bool) {
     running.with(|e| {
         let me = e.current;
         if e.giving_up {

@@ -30,34 +30,35 @@ const fn may_be_spun_on(action: Action) -> bool {
 }
 
 /// Announces an operation and returns when its thread has been chosen to take it.
-#[inline]
+#[inline(never)]
 pub(super) fn enter(running: &Running, operation: Operation, place: Place) {
-    let me = running.with(|e| e.current);
-    let next = running.with(|e| {
-        if e.attention {
-            return None;
-        }
-        e.announce(operation, place);
-        if may_be_spun_on(operation.action) {
-            e.recognise_spinning();
-        }
-        if let Action::Receive { .. } = operation.action {
-            e.receiver_waits(operation.object);
-        }
-        let next = e.decide();
-        if next == Next::Suspend {
-            e.stand_back(me);
-        }
-        Some(next)
-    });
-    match next {
-        Some(Next::Stay) => {}
-        Some(Next::Suspend) => suspend(running, me),
-        None => enter_attentively(running, operation, place),
+    enter_here(running, operation, place);
+}
+
+/// [`enter`], compiled anew for the caller, who knows the action.
+#[inline(always)]
+pub(super) fn enter_here(running: &Running, operation: Operation, place: Place) {
+    // SAFETY: what is called with it neither leads back here nor switches; it is not used after the decision.
+    let e = unsafe { running.get() };
+    if e.attention {
+        return enter_attentively(running, operation, place);
+    }
+    let me = e.current;
+    e.announce(operation, place);
+    if may_be_spun_on(operation.action) {
+        e.recognise_spinning();
+    }
+    if let Action::Receive { .. } = operation.action {
+        e.receiver_waits(operation.object);
+    }
+    if e.decide() == Next::Suspend {
+        e.stand_back(me, operation.action);
+        suspend(running, me);
     }
 }
 
 /// [`enter`], where something is not as usual.
+#[inline(never)]
 fn enter_attentively(running: &Running, operation: Operation, place: Place) {
     if running.with(|e| e.giving_up) {
         return count_while_giving_up(running);
@@ -86,7 +87,7 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
         match e.decide() {
             Next::Stay => (Next::Stay, None),
             Next::Suspend => {
-                e.stand_back(me);
+                e.stand_back(me, operation.action);
                 if e.observer.is_some() {
                     // `current` is the one who goes on.
                     e.note_stack(me);
@@ -199,6 +200,20 @@ pub(super) fn perform(
         return while_giving_up(running, operation.action);
     }
     running.with(|e| e.apply(operation, changed))
+}
+
+/// [`perform`] for a join.
+#[inline(always)]
+pub(super) fn perform_join(running: &Running, thread: ObjectId, location: &'static Location<'static>) {
+    let operation = Operation::new(Action::Join, thread);
+    if running.with(|e| e.attention && e.giving_up) {
+        return count_while_giving_up(running);
+    }
+    enter_here(running, operation, location.into());
+    if running.with(|e| e.attention && e.giving_up) {
+        return count_while_giving_up(running);
+    }
+    running.with(|e| e.join(operation));
 }
 
 /// Operations that a thread performs while it is being unwound because the execution is given up: answered at once,

@@ -96,6 +96,7 @@ impl Execution {
     }
 
     /// The running thread has ended.
+    #[inline]
     pub(super) fn note_end(&mut self, object: ObjectId) {
         self.ended.insert(self.current);
         if self.every_point {

@@ -159,6 +159,25 @@ impl<R: Reduction> ContextBounded<R> {
         last != Some(decision) || self.stack.digest(decision + 1) == self.item.group.digest
     }
 
+    /// A choice that was taken before, or that the work item prescribes.
+    #[cold]
+    fn choose_again(&mut self, point: &SchedulingPoint<'_>, place: u64) -> Option<ThreadId> {
+        if let Some(known) = self.stack.recall(place, || divergence_message(point.step)) {
+            return known.ok().map(|chosen| ThreadId::new(chosen as usize));
+        }
+        let decision = self.stack.cursor();
+        let prescribed = self.prescribed(decision);
+        let chosen = prescribed.unwrap_or(point.default_choice().index() as u32);
+        let possible = point.enabled.contains(chosen as usize) || point.early.contains(chosen as usize);
+        self.stack.decide(chosen, prescribed.is_some(), place);
+        if !possible || !self.prefix_matches(decision) {
+            self.stack.diverge(divergence_message(point.step));
+            return None;
+        }
+        Some(ThreadId::new(chosen as usize))
+    }
+
+    #[inline]
     fn keep_branch(&mut self, option: u32, cost: u32) {
         let decision = (self.stack.cursor() - 1) as u32;
         if cost == 0 {
@@ -175,31 +194,20 @@ impl<R: Reduction> Chooser for ContextBounded<R> {
     #[inline]
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
         let place = thread_place(point);
-        if let Some(known) = self.stack.recall(place, || divergence_message(point.step)) {
-            return known.ok().map(|chosen| ThreadId::new(chosen as usize));
+        if self.stack.is_behind() || self.stack.cursor() < self.item.length {
+            return self.choose_again(point, place);
         }
         let default = point.default_choice();
-        let decision = self.stack.cursor();
-        if decision < self.item.length {
-            let prescribed = self.prescribed(decision);
-            let chosen = prescribed.unwrap_or(default.index() as u32);
-            let possible = point.enabled.contains(chosen as usize) || point.early.contains(chosen as usize);
-            self.stack.decide(chosen, prescribed.is_some(), place);
-            if !possible || !self.prefix_matches(decision) {
-                self.stack.diverge(divergence_message(point.step));
-                return None;
-            }
-            return Some(ThreadId::new(chosen as usize));
-        }
         self.stack.decide(default.index() as u32, false, place);
-        if self.cut && point.leaving_costs() && !self.keeps_bound(self.bound + 1) {
+        // What is enabled is not early; and if leaving the thread that ran costs, that is the default.
+        let cost = u32::from(point.leaving_costs());
+        if self.cut && cost > 0 && !self.keeps_bound(self.bound + 1) {
             // Every alternative is beyond the last bound, and it is known that something is.
             return Some(default);
         }
-        for thread in point.enabled.iter().filter(|&t| t != default.index()) {
-            let thread = ThreadId::new(thread);
-            if self.reduction.keeps(point, default, thread) {
-                self.keep_branch(thread.index() as u32, point.cost(thread));
+        for thread in point.enabled {
+            if thread != default.index() && self.reduction.keeps(point, default, ThreadId::new(thread)) {
+                self.keep_branch(thread as u32, cost);
             }
         }
         if !point.early.is_empty() {

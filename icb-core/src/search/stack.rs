@@ -73,6 +73,12 @@ impl DecisionStack {
         self.cursor
     }
 
+    /// Whether the next decision has been taken before.
+    #[inline]
+    pub(super) fn is_behind(&self) -> bool {
+        self.cursor < self.decisions.len()
+    }
+
     /// The decision that is asked for, if it has been taken in an earlier execution.
     #[inline]
     pub(super) fn recall(

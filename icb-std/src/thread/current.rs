@@ -41,9 +41,9 @@ impl Thread {
         Thread { inner: Inner::Real(thread) }
     }
 
-    /// A thread of the running execution.
-    pub(super) fn modelled(id: door::ThreadId, name: Option<Arc<str>>) -> Thread {
-        Thread { inner: Inner::Modelled { id, epoch: door::epoch(), name } }
+    /// A thread of the execution with this epoch.
+    pub(super) fn modelled(id: door::ThreadId, epoch: u32, name: Option<Arc<str>>) -> Thread {
+        Thread { inner: Inner::Modelled { id, epoch, name } }
     }
 
     /// Mirrors `std::thread::Thread::unpark`.
@@ -88,7 +88,7 @@ impl fmt::Debug for Thread {
 #[must_use]
 pub fn current() -> Thread {
     match door::current() {
-        Some(id) => Thread::modelled(id, door::thread_name()),
+        Some(id) => Thread::modelled(id, door::epoch(), door::thread_name()),
         None => Thread::real(::std::thread::current()),
     }
 }

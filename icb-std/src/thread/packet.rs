@@ -3,17 +3,18 @@
 
 use super::scope::ScopeData;
 use super::{Result, Thread};
-use crate::door::{self, ThreadEnd};
+use crate::door::{self, ThreadBody, ThreadEnd};
 use ::std::cell::{Cell, UnsafeCell};
 use ::std::ffi::CString;
 use ::std::io;
 use ::std::marker::PhantomData;
+use ::std::mem::MaybeUninit;
 use ::std::panic::{AssertUnwindSafe, catch_unwind};
 use ::std::sync::Arc;
 use ::std::sync::atomic::{AtomicBool, Ordering};
 
-/// The result of one thread.
-struct Packet<'scope, T> {
+/// What one thread shares with whoever joins it. Handles do not know what its closure `C` is.
+struct Packet<'scope, T, C: ?Sized> {
     /// The scope that counts this thread, if it is a real one.
     scope: Option<Arc<ScopeData>>,
     result: UnsafeCell<Option<Result<T>>>,
@@ -22,11 +23,62 @@ struct Packet<'scope, T> {
     /// The thread of an execution, and its epoch: written once, by the spawner while it holds the packet.
     modelled: Cell<Option<(door::ThreadId, u32)>>,
     _marker: PhantomData<Option<&'scope ScopeData>>,
+    closure: C,
 }
 
 // SAFETY: the result is written by the thread before it ends and read after it has been joined, never at once. What is
 // said of a thread of an execution is used on the OS thread of that execution.
-unsafe impl<T: Send> Sync for Packet<'_, T> {}
+unsafe impl<T: Send, C: Sync + ?Sized> Sync for Packet<'_, T, C> {}
+
+/// What a thread does: nothing that whoever joins it wants to know.
+trait Forgotten {}
+
+/// What a real thread does: it goes with the thread.
+impl Forgotten for () {}
+
+/// What a thread of an execution does, until it does it.
+struct Closure<F> {
+    is_left: Cell<bool>,
+    f: UnsafeCell<MaybeUninit<F>>,
+}
+
+impl<F> Forgotten for Closure<F> {}
+
+// SAFETY: the closure is taken by the thread that it is for, or by the runtime; both are on the OS thread of the execution.
+unsafe impl<F: Send> Sync for Closure<F> {}
+
+impl<F> Closure<F> {
+    fn new(f: F) -> Self {
+        Closure { is_left: Cell::new(true), f: UnsafeCell::new(MaybeUninit::new(f)) }
+    }
+
+    fn take(&self) -> Option<F> {
+        // SAFETY: it is there, once: the flag goes down before.
+        self.is_left.replace(false).then(|| unsafe { (*self.f.get()).assume_init_read() })
+    }
+}
+
+impl<T, F: FnOnce() -> T> ThreadBody for Packet<'_, T, Closure<F>> {
+    fn run(self: Arc<Self>) -> ThreadEnd {
+        // Last to go, after everything that the thread owns.
+        let _over = Over(self.outcome.clone());
+        let Some(f) = self.closure.take() else { return ThreadEnd::Returned };
+        let result = catch_unwind(AssertUnwindSafe(f));
+        let panicked = result.is_err();
+        if let Some(outcome) = &self.outcome {
+            outcome.panicked.store(panicked, Ordering::Relaxed);
+        }
+        // SAFETY: nobody else reaches the result before this thread has ended; there was none, as the closure is run once.
+        unsafe { self.result.get().write(Some(result)) };
+        drop(self);
+        if panicked { ThreadEnd::Panicked } else { ThreadEnd::Returned }
+    }
+
+    fn discard(&self) {
+        let _over = Over(self.outcome.clone());
+        drop(self.closure.take());
+    }
+}
 
 /// What a scope of an execution wants to know about a thread.
 #[derive(Default)]
@@ -63,7 +115,7 @@ impl Drop for Over {
     }
 }
 
-impl<T> Drop for Packet<'_, T> {
+impl<T, C: ?Sized> Drop for Packet<'_, T, C> {
     fn drop(&mut self) {
         take_over(self.modelled.get());
         let unhandled_panic = matches!(self.result.get_mut(), Some(Err(_)));
@@ -91,7 +143,7 @@ fn take_over(modelled: Option<(door::ThreadId, u32)>) {
 pub(super) struct JoinInner<'scope, T> {
     native: Native,
     thread: Thread,
-    packet: Arc<Packet<'scope, T>>,
+    packet: Arc<Packet<'scope, T, dyn Forgotten + Send + Sync>>,
 }
 
 enum Native {
@@ -147,7 +199,15 @@ impl<T> JoinInner<'_, T> {
             Native::Real(thread) => thread.join().expect("a mirrored thread catches its panic"),
             Native::Modelled(id, epoch) => join_modelled(id, epoch, self.packet.outcome.as_deref()),
         }
-        match Arc::get_mut(&mut self.packet).and_then(|packet| packet.result.get_mut().take()) {
+        let result = Arc::get_mut(&mut self.packet).and_then(|packet| {
+            let result = packet.result.get_mut().take();
+            if result.is_some() {
+                // It has been joined: there is nothing left to take over.
+                packet.modelled.set(None);
+            }
+            result
+        });
+        match result {
             Some(Ok(value)) => Ok(value),
             // A destructor would panic at the error, and abort the process.
             Some(Err(payload)) if !door::given_up() => Err(payload),
@@ -161,9 +221,7 @@ impl<T> JoinInner<'_, T> {
 #[track_caller]
 #[inline(never)]
 fn join_modelled(id: door::ThreadId, epoch: u32, outcome: Option<&Outcome>) {
-    if epoch == door::epoch() {
-        door::join(id);
-    }
+    door::join(id, epoch);
     if let Some(outcome) = outcome {
         outcome.joined.store(true, Ordering::Relaxed);
     }
@@ -179,16 +237,17 @@ fn spawn_modelled(
     scope: Option<&Arc<ScopeData>>,
     outcome: Option<Arc<Outcome>>,
     main: door::ThreadMain,
-) -> (door::ThreadId, Thread) {
+) -> (door::ThreadId, u32, Thread) {
     if let Some(name) = &name {
         CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
     }
     let name: Option<Arc<str>> = name.map(Arc::from);
-    let id = door::spawn(name.clone(), stack_size, main).expect("the execution has just been seen active");
+    let (id, epoch) =
+        door::spawn(name.clone(), stack_size, main).expect("the execution has just been seen active");
     if let (Some(scope), Some(outcome)) = (scope, outcome) {
         scope.add(id, outcome);
     }
-    (id, Thread::modelled(id, name))
+    (id, epoch, Thread::modelled(id, epoch, name))
 }
 
 /// Starts a thread, real or of the running execution.
@@ -206,55 +265,77 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    let modelled = door::active();
-    let counting = if modelled { None } else { scope.cloned() };
-    if let Some(scope) = &counting {
+    if !door::active() {
+        // SAFETY: the caller's promise.
+        return unsafe { spawn_real(name, stack_size, scope, f) };
+    }
+    let outcome = scope.map(|_| Arc::new(Outcome::default()));
+    let packet = Arc::new(Packet {
+        scope: None,
+        result: UnsafeCell::new(None),
+        outcome: outcome.clone(),
+        modelled: Cell::new(None),
+        _marker: PhantomData,
+        closure: Closure::new(f),
+    });
+    let body: Arc<dyn ThreadBody + '_> = packet.clone();
+    // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
+    let body = unsafe { ::std::mem::transmute::<Arc<dyn ThreadBody + '_>, Arc<dyn ThreadBody>>(body) };
+    let (id, epoch, thread) = spawn_modelled(name, stack_size, scope, outcome, door::ThreadMain::new(body));
+    packet.modelled.set(Some((id, epoch)));
+    let packet: Arc<Packet<'scope, T, dyn Forgotten + Send + Sync + '_>> = packet;
+    // SAFETY: only the lifetime of a closure changes that is gone when the thread is over, before the last handle lets go.
+    let packet = unsafe {
+        ::std::mem::transmute::<
+            Arc<Packet<'scope, T, dyn Forgotten + Send + Sync + '_>>,
+            Arc<Packet<'scope, T, dyn Forgotten + Send + Sync>>,
+        >(packet)
+    };
+    Ok(JoinInner { native: Native::Modelled(id, epoch), thread, packet })
+}
+
+/// Starts a thread of the operating system.
+///
+/// # Safety
+/// What `f` borrows, and the result, outlive the thread.
+#[cold]
+unsafe fn spawn_real<'scope, F, T>(
+    name: Option<String>,
+    stack_size: Option<usize>,
+    scope: Option<&Arc<ScopeData>>,
+    f: F,
+) -> io::Result<JoinInner<'scope, T>>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    if let Some(scope) = scope {
         scope.increment_num_running_threads();
     }
-    let outcome = scope.filter(|_| modelled).map(|_| Arc::new(Outcome::default()));
-    let result = UnsafeCell::new(None);
-    let modelled_as = Cell::new(None);
-    let packet = Arc::new(Packet {
-        scope: counting,
-        result,
-        outcome: outcome.clone(),
-        modelled: modelled_as,
+    let packet: Arc<Packet<'scope, T, ()>> = Arc::new(Packet {
+        scope: scope.cloned(),
+        result: UnsafeCell::new(None),
+        outcome: None,
+        modelled: Cell::new(None),
         _marker: PhantomData,
+        closure: (),
     });
     let theirs = packet.clone();
-    let over = Over(outcome.clone());
     let run = move || {
-        // Last to go, after everything that the thread owns.
-        let _over = over;
         let result = catch_unwind(AssertUnwindSafe(f));
-        let panicked = result.is_err();
-        if let Some(outcome) = &theirs.outcome {
-            outcome.panicked.store(panicked, Ordering::Relaxed);
-        }
         // SAFETY: nobody else reaches the result before this thread has ended.
         unsafe { *theirs.result.get() = Some(result) };
         drop(theirs);
-        if panicked { ThreadEnd::Panicked } else { ThreadEnd::Returned }
     };
-    if !modelled {
-        let mut builder = ::std::thread::Builder::new();
-        if let Some(name) = name {
-            builder = builder.name(name);
-        }
-        if let Some(size) = stack_size {
-            builder = builder.stack_size(size);
-        }
-        // SAFETY: the caller's promise.
-        let native = unsafe { builder.spawn_unchecked(move || _ = run()) }?;
-        let thread = Thread::real(native.thread().clone());
-        return Ok(JoinInner { native: Native::Real(native), thread, packet });
+    let mut builder = ::std::thread::Builder::new();
+    if let Some(name) = name {
+        builder = builder.name(name);
     }
-    // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
-    let main = unsafe {
-        ::std::mem::transmute::<Box<dyn FnOnce() -> ThreadEnd + '_>, door::ThreadMain>(Box::new(run))
-    };
-    let (id, thread) = spawn_modelled(name, stack_size, scope, outcome, main);
-    let epoch = door::epoch();
-    packet.modelled.set(Some((id, epoch)));
-    Ok(JoinInner { native: Native::Modelled(id, epoch), thread, packet })
+    if let Some(size) = stack_size {
+        builder = builder.stack_size(size);
+    }
+    // SAFETY: the caller's promise.
+    let native = unsafe { builder.spawn_unchecked(run) }?;
+    let thread = Thread::real(native.thread().clone());
+    Ok(JoinInner { native: Native::Real(native), thread, packet })
 }

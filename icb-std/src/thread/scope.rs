@@ -67,7 +67,7 @@ impl ScopeData {
                 if outcome.joined() {
                     continue;
                 }
-                door::join(*thread);
+                door::join(*thread, door::epoch());
                 if outcome.panicked() {
                     door::panic_handled(*thread);
                     self.a_thread_panicked.store(true, Ordering::Relaxed);

@@ -94,6 +94,20 @@ impl Object {
         self.clock.clear();
     }
 
+    /// Makes the slot this thread; not if it was something with a state of its own.
+    #[inline]
+    fn reset_thread(&mut self, thread: usize) -> bool {
+        let is_plain = matches!(self.state, State::Plain);
+        if is_plain {
+            self.version = 0;
+            self.stale = 0;
+            self.set_thread(thread);
+            self.hash = ObjectHash::default();
+            self.clock.clear();
+        }
+        is_plain
+    }
+
     /// The object is this thread.
     #[inline]
     fn set_thread(&mut self, thread: usize) {
@@ -178,7 +192,12 @@ impl Execution {
 
     /// Whether the thread's pending operation can take effect now.
     pub(super) fn readiness(&self, thread: usize) -> Readiness {
-        let operation = self.pending[thread];
+        self.readiness_of(thread, self.pending[thread])
+    }
+
+    /// Whether this operation, the thread's pending one, can take effect now.
+    #[inline(always)]
+    pub(super) fn readiness_of(&self, thread: usize, operation: Operation) -> Readiness {
         let this = &self.threads[thread];
         if this.awaiting {
             let unchanged = match this.awaits_news {
@@ -309,7 +328,6 @@ impl Execution {
             Action::Park { .. } => self.park(operation),
             Action::Unpark => self.unpark(operation),
             Action::Join => self.join(operation),
-            Action::Begin => self.begin_thread(operation),
             Action::Yield | Action::SpinLoop | Action::Sleep => self.pause(operation),
             Action::CountUp | Action::CountDown | Action::CountRead | Action::CountUpdate => {
                 self.count(operation, changed)

@@ -21,32 +21,34 @@ impl Execution {
     ) -> ThreadId {
         let index = self.thread_count;
         let parent = (index > 0).then_some(self.current);
-        let object = self.register(ObjectClass::Thread, "Thread", std::ptr::null(), location);
+        let object = self.register_thread(index, location);
         if self.threads.len() == index {
             self.threads.grow();
         }
         self.thread_count += 1;
-        let mut spawn_index = 0;
-        if let Some(parent) = parent {
-            spawn_index = self.threads[parent].spawn_count;
-            self.threads[parent].spawn_count += 1;
-        }
-        match self.threads.pair(index, self.current) {
-            Some((thread, parent)) => {
-                thread.clock.begin(index, Some(&parent.clock.clock));
-                thread.hash = ThreadHash::begin(Some(parent.hash), spawn_index);
+        let thread = match self.threads.pair(index, self.current) {
+            Some((thread, spawner)) => {
+                let spawn_index = spawner.spawn_count;
+                spawner.spawn_count += 1;
+                thread.clock.begin(index, Some(&spawner.clock.clock));
+                thread.hash = ThreadHash::begin(Some(spawner.hash), spawn_index);
+                thread.reset(object, parent, spawn_index, name);
+                thread
             }
             None => {
                 let thread = self.threads.mine();
                 thread.clock.begin(index, None);
-                thread.hash = ThreadHash::begin(None, spawn_index);
+                thread.hash = ThreadHash::begin(None, 0);
+                thread.reset(object, None, 0, name);
+                thread
             }
-        }
-        let thread = &mut self.threads[index];
-        thread.reset(object, parent, spawn_index, name);
+        };
         thread.location = location;
-        self.objects[object.index()].set_thread(index);
-        self.provide_stack(index, stack_size, job);
+        match &thread.coroutine {
+            // The one that stands in the slot.
+            Some(coroutine) if stack_size.is_none() => coroutine.assign(job),
+            _ => self.provide_other_stack(index, stack_size, job),
+        }
         self.pending.push(Operation::new(Action::Begin, object));
         self.enabled.insert(index);
         self.attention |= index >= ThreadSet::WORD;
@@ -74,14 +76,20 @@ impl Execution {
         }
     }
 
-    /// Gives a new thread its coroutine: the one that stands in its slot, if that will do.
+    /// [`register`](Self::register) for a thread.
     #[inline]
-    fn provide_stack(&mut self, index: usize, stack_size: Option<usize>, job: ThreadJob) {
-        let thread = &mut self.threads[index];
-        match &thread.coroutine {
-            Some(coroutine) if stack_size.is_none() => coroutine.assign(job),
-            _ => self.provide_other_stack(index, stack_size, job),
+    fn register_thread(&mut self, thread: usize, location: Option<Place>) -> ObjectId {
+        let is_usual = self.objects.len() > self.object_count
+            && self.observer.is_none()
+            && !self.ledger.keeps_histories
+            && self.objects[self.object_count].reset_thread(thread);
+        if is_usual {
+            self.object_count += 1;
+            return ObjectId::new(self.object_count - 1);
         }
+        let object = self.register(ObjectClass::Thread, "Thread", std::ptr::null(), location);
+        self.objects[object.index()].set_thread(thread);
+        object
     }
 
     #[cold]
@@ -127,32 +135,40 @@ impl Execution {
         self.finish_single(operation, Access { object, mode: Mode::Write }, None, None, None);
     }
 
-    pub(in crate::runtime) fn begin_thread(&mut self, operation: Operation) -> Effect {
-        self.threads[self.current].life = Life::Live;
-        let access = Access { object: operation.object, mode: Mode::Read };
-        self.finish_single(operation, access, None, None, None);
-        Effect::Done
+    /// The running thread's first step.
+    #[inline]
+    pub(in crate::runtime) fn begin_thread(&mut self) {
+        let thread = self.threads.mine();
+        thread.life = Life::Live;
+        let object = thread.object;
+        let access = Access { object, mode: Mode::Read };
+        self.finish_single(Operation::new(Action::Begin, object), access, None, None, None);
     }
 
     /// The running thread ends: part of its last step.
+    #[inline]
     pub(in crate::runtime) fn end_thread(&mut self) {
-        let me = self.current;
-        let object = self.threads[me].object;
         if self.every_point {
             self.note_freed();
         }
-        self.threads[me].life = Life::Ended;
+        let me = self.current;
+        let thread = self.threads.mine();
+        let object = thread.object;
+        thread.life = Life::Ended;
         self.ended_count += 1;
         self.enabled.remove(me);
         self.early.remove(me);
         self.waiting.remove(me);
-        self.threads.mine().hash.step(&mut self.objects[object.index()].hash, Mode::Write);
+        let slot = &mut self.objects[object.index()];
+        thread.hash.step(&mut slot.hash, Mode::Write);
+        slot.note_change(thread.turns.tired);
         self.note_end(object);
-        self.note_change(object);
+        self.note_progress();
         self.reconsider(object);
     }
 
-    pub(super) fn join(&mut self, operation: Operation) -> Effect {
+    #[inline]
+    pub(in crate::runtime) fn join(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         if let Some(target) = self.thread_of(operation.object).filter(|&t| t != me) {
             let Some((mine, theirs)) = self.threads.pair(me, target) else {
