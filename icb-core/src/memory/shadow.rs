@@ -1,14 +1,15 @@
 //! What is known of the accesses to plain memory, by address: FastTrack (Flanagan and Freund, PLDI 2009, §3) for each
-//! granule of eight bytes, or for each byte of a granule that is not always accessed as a whole; and which memory has
+//! granule of eight bytes, or for each part of a granule that is not always accessed as a whole; and which memory has
 //! been freed. It knows nothing of threads but their numbers and clocks.
 
 use crate::clock::{Epoch, VectorClock};
 
 /// Bytes of a granule.
 const GRANULE: usize = 8;
-/// A freed block larger than this is remembered as a range, besides by those of its granules that have been touched, in
-/// bytes.
+/// A freed block is remembered as a range, besides by those of its granules that have been touched: a block larger than
+/// this, in bytes, or while there are fewer ranges than `FEW`.
 const SMALL: usize = 256;
+const FEW: usize = 64;
 const FIRST_BITS: u32 = 10;
 /// Granules whose numbers differ only in these lowest bits have their entries side by side.
 const NEIGHBOUR_BITS: u32 = 4;
@@ -75,18 +76,31 @@ impl Cell {
 struct Entry {
     granule: usize,
     epoch: u32,
-    /// The first of eight cells, one for each byte, if it is `split`.
+    /// The first of the parts, if there are any; there is room for eight.
     first: u32,
+    /// Bytes that were not always accessed together have cells apart: so many parts. 0: there is the one cell. `FREED`.
+    parts: u8,
     /// The bytes that the one cell is about.
     bytes: u8,
-    split: bool,
-    freed: bool,
     cell: Cell,
 }
 
+/// Instead of the number of its parts: the granule has been freed.
+const FREED: u8 = u8::MAX;
+
 impl Entry {
-    const NONE: Entry =
-        Entry { granule: 0, epoch: 0, first: 0, bytes: 0, split: false, freed: false, cell: Cell::NEW };
+    const NONE: Entry = Entry { granule: 0, epoch: 0, first: 0, parts: 0, bytes: 0, cell: Cell::NEW };
+}
+
+/// Some bytes of a granule, and what is known of them. Parts do not overlap.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    bytes: u8,
+    cell: Cell,
+}
+
+impl Part {
+    const NONE: Part = Part { bytes: 0, cell: Cell::NEW };
 }
 
 /// The shadow of the memory that the running execution has touched. Open addressing; entries of earlier executions count
@@ -97,11 +111,11 @@ pub struct Shadow {
     shift: u32,
     used: usize,
     epoch: u32,
-    cells: Vec<Cell>,
+    parts: Vec<Part>,
     reads: Vec<VectorClock>,
     reads_used: usize,
-    /// Freed blocks that are not small: first byte, and the one after the last, by address. What had been touched before is
-    /// marked besides, so these are looked through only when a granule is touched for the first time.
+    /// Freed blocks, but for small ones where there are many: first byte, and the one after the last, by address. What had
+    /// been touched before is marked besides, so these are looked through only when a granule is touched for the first time.
     freed: Vec<(usize, usize)>,
 }
 
@@ -112,7 +126,7 @@ impl Default for Shadow {
             shift: usize::BITS - FIRST_BITS,
             used: 0,
             epoch: 0,
-            cells: Vec::new(),
+            parts: Vec::new(),
             reads: Vec::new(),
             reads_used: 0,
             freed: Vec::new(),
@@ -131,7 +145,7 @@ impl Shadow {
     pub fn begin(&mut self, epoch: u32) {
         self.epoch = epoch;
         self.used = 0;
-        self.cells.clear();
+        self.parts.clear();
         self.reads_used = 0;
         self.freed.clear();
     }
@@ -148,20 +162,36 @@ impl Shadow {
     pub fn access(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let first = access.address % GRANULE;
         if first + access.size <= GRANULE {
-            return self.granule(access.address / GRANULE, mask(first, access.size), access);
+            let index = self.entry(access.address / GRANULE);
+            return self.granule(index, mask(first, access.size), access);
         }
         self.access_many(access)
     }
 
+    #[inline(never)]
     fn access_many(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
+        let end = access.address + access.size - 1;
+        let (first, last) = (access.address / GRANULE, end / GRANULE);
         let mut trouble = None;
-        let (mut at, end) = (access.address, access.address + access.size);
-        while at < end {
-            let first = at % GRANULE;
-            let count = (GRANULE - first).min(end - at);
-            let found = self.granule(at / GRANULE, mask(first, count), access);
-            trouble = trouble.or(found);
-            at += count;
+        let mut next = usize::MAX;
+        for granule in first..=last {
+            let mut bytes = u8::MAX;
+            if granule == first {
+                bytes <<= access.address % GRANULE;
+            }
+            if granule == last {
+                bytes &= u8::MAX >> (GRANULE - 1 - end % GRANULE);
+            }
+            // Neighbours have their entries side by side.
+            let index = match self.entries.get(next) {
+                Some(entry) if entry.granule == granule && entry.epoch == self.epoch => next,
+                _ => self.entry(granule),
+            };
+            next = index + 1;
+            let found = self.granule(index, bytes, access);
+            if trouble.is_none() {
+                trouble = found;
+            }
         }
         trouble
     }
@@ -170,6 +200,7 @@ impl Shadow {
     pub fn free(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let end = access.address + access.size;
         let (first, last) = (access.address / GRANULE, end.div_ceil(GRANULE));
+        let ranged = access.size > SMALL || self.freed.len() < FEW;
         let mut trouble = None;
         if last - first > self.entries.len() {
             for index in 0..self.entries.len() {
@@ -179,7 +210,7 @@ impl Shadow {
                     trouble = trouble.or(found);
                 }
             }
-        } else if access.size > SMALL {
+        } else if ranged {
             for granule in first..last {
                 if let Some(index) = self.find(granule) {
                     let found = self.free_entry(index, access);
@@ -193,21 +224,31 @@ impl Shadow {
                 trouble = trouble.or(found);
             }
         }
-        if access.size > SMALL {
+        if ranged {
             let at = self.freed.partition_point(|&(first, _)| first <= access.address);
             self.freed.insert(at, (access.address, end));
         }
         trouble
     }
 
+    /// Nothing is noted of it but that it is freed: whatever is done to it from now on is wrong.
     fn free_entry(&mut self, index: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
-        let entry = self.entries[index];
-        let mut trouble = None;
-        if (entry.bytes != 0 || entry.split) && !entry.freed {
-            trouble = self.touch(index, u8::MAX, access);
+        let entry = &mut self.entries[index];
+        let count = std::mem::replace(&mut entry.parts, FREED);
+        if count == FREED {
+            return None;
         }
-        self.entries[index].freed = true;
-        trouble
+        let address = entry.granule * GRANULE;
+        let trouble = |bytes: u8, cell: &Cell| {
+            let address = address + bytes.trailing_zeros() as usize;
+            cell.unordered_before_write(&self.reads, access.clock).map(|earlier| earlier.at(address))
+        };
+        if count == 0 {
+            return if entry.bytes == 0 { None } else { trouble(entry.bytes, &entry.cell) };
+        }
+        let first = entry.first as usize;
+        let parts = &self.parts[first..first + usize::from(count)];
+        parts.iter().find_map(|part| trouble(part.bytes, &part.cell))
     }
 
     /// Neighbours stay neighbours, a few at a time.
@@ -256,13 +297,15 @@ impl Shadow {
             index = (index + 1) & mask;
         }
         let address = granule * GRANULE;
-        let freed = self.is_in_large_block(address);
-        self.entries[index] = Entry { granule, epoch: self.epoch, freed, ..Entry::NONE };
+        let freed = self.is_in_range(address);
+        let parts = if freed { FREED } else { 0 };
+        self.entries[index] = Entry { granule, epoch: self.epoch, parts, ..Entry::NONE };
         index
     }
 
-    /// Whether a granule is part of a freed block that is not small. Such blocks do not overlap, so two can share it at most.
-    fn is_in_large_block(&self, address: usize) -> bool {
+    /// Whether a granule is part of a freed block of those remembered as ranges. Blocks do not overlap, so two can share it at
+    /// most.
+    fn is_in_range(&self, address: usize) -> bool {
         let next = self.freed.partition_point(|&(first, _)| first < address + GRANULE);
         self.freed[next.saturating_sub(2)..next].iter().any(|&(_, end)| address < end)
     }
@@ -281,60 +324,77 @@ impl Shadow {
         }
     }
 
-    #[inline]
-    fn granule(&mut self, granule: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
-        let index = self.entry(granule);
+    #[inline(always)]
+    fn granule(&mut self, index: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let entry = &mut self.entries[index];
-        if !entry.freed && entry.bytes == bytes && !entry.split {
-            let now = access.clock.epoch(access.thread);
-            if entry.cell.is_reached_only_by(now) {
-                entry.cell.note(now, access);
-                return None;
-            }
+        let whole = entry.bytes == bytes || entry.bytes == 0;
+        if entry.parts == 0 && whole && entry.cell.is_ordered_before(access) {
+            entry.bytes = bytes;
+            entry.cell.note(access);
+            return None;
         }
         self.touch(index, bytes, access)
     }
 
+    #[inline(never)]
     fn touch(&mut self, index: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
-        let entry = self.entries[index];
+        let entry = &mut self.entries[index];
         let address = entry.granule * GRANULE;
-        if entry.freed {
+        if entry.parts == FREED {
             return Some(Trouble::Freed { address: address + bytes.trailing_zeros() as usize });
         }
-        let first = if entry.split {
-            entry.first
-        } else if entry.bytes == bytes || entry.bytes == 0 {
-            let entry = &mut self.entries[index];
-            entry.bytes = bytes;
-            let address = address + bytes.trailing_zeros() as usize;
-            return entry.cell.access(&mut self.reads, &mut self.reads_used, address, access);
-        } else {
-            self.split(index)
-        };
-        let mut trouble = None;
-        for byte in (0..GRANULE).filter(|byte| bytes & (1 << byte) != 0) {
-            let cell = &mut self.cells[first as usize + byte];
-            let found = cell.access(&mut self.reads, &mut self.reads_used, address + byte, access);
-            trouble = trouble.or(found);
+        if entry.parts == 0 {
+            if entry.bytes == bytes || entry.bytes == 0 {
+                entry.bytes = bytes;
+                let address = address + bytes.trailing_zeros() as usize;
+                return entry.cell.access(&mut self.reads, &mut self.reads_used, address, access);
+            }
+            entry.parts = 1;
+            entry.first = self.parts.len() as u32;
+            self.parts.push(Part { bytes: entry.bytes, cell: entry.cell });
+            self.parts.resize(self.parts.len() + GRANULE - 1, Part::NONE);
         }
-        trouble
+        self.touch_parts(index, bytes, access)
     }
 
-    /// From now on each byte of the granule has a cell of its own.
-    #[cold]
-    fn split(&mut self, index: usize) -> u32 {
-        let Entry { cell: old, bytes, .. } = self.entries[index];
-        let first = self.cells.len() as u32;
-        for byte in 0..GRANULE {
-            let mut new = if bytes & (1 << byte) != 0 { old } else { Cell::NEW };
-            if new.reads != 0 {
-                new.reads = self.copy_reads(new.reads);
+    /// Touches those parts of a granule that these bytes are, which may be new ones.
+    fn touch_parts(&mut self, index: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
+        let Entry { granule, first, parts: count, .. } = self.entries[index];
+        let (first, address) = (first as usize, granule * GRANULE);
+        let (mut trouble, mut left, mut end) = (None, bytes, first + usize::from(count));
+        for at in first..first + usize::from(count) {
+            let part = self.parts[at];
+            let common = part.bytes & bytes;
+            if common == 0 {
+                continue;
             }
-            self.cells.push(new);
+            if common != part.bytes {
+                let mut cell = part.cell;
+                if cell.reads != 0 {
+                    cell.reads = self.copy_reads(cell.reads);
+                }
+                self.parts[end] = Part { bytes: part.bytes & !bytes, cell };
+                self.parts[at].bytes = common;
+                end += 1;
+            }
+            left &= !common;
+            let cell = &mut self.parts[at].cell;
+            if cell.is_ordered_before(access) {
+                cell.note(access);
+            } else {
+                let address = address + common.trailing_zeros() as usize;
+                let found = cell.access(&mut self.reads, &mut self.reads_used, address, access);
+                trouble = trouble.or(found);
+            }
         }
-        self.entries[index].first = first;
-        self.entries[index].split = true;
-        first
+        if left != 0 {
+            let mut cell = Cell::NEW;
+            cell.note(access);
+            self.parts[end] = Part { bytes: left, cell };
+            end += 1;
+        }
+        self.entries[index].parts = (end - first) as u8;
+        trouble
     }
 
     fn copy_reads(&mut self, from: u32) -> u32 {
@@ -354,17 +414,34 @@ fn new_reads(reads: &mut Vec<VectorClock>, used: &mut usize) -> u32 {
     *used as u32
 }
 
+/// An access that another one is not ordered after.
+#[derive(Clone, Copy, Debug)]
+struct Unordered {
+    thread: u32,
+    write: bool,
+    place: usize,
+}
+
+impl Unordered {
+    fn at(self, address: usize) -> Trouble {
+        let Unordered { thread, write, place } = self;
+        Trouble::Race(EarlierAccess { address, thread: thread as usize, write, place })
+    }
+}
+
 impl Cell {
-    /// Whether nobody but the thread of this epoch has accessed the bytes: then nothing can be wrong.
-    #[inline]
-    fn is_reached_only_by(&self, now: Epoch) -> bool {
-        let own = |epoch: Epoch| epoch.thread == now.thread || epoch == Epoch::NONE;
-        self.reads == 0 && own(self.write) && own(self.read)
+    /// Whether the other accesses are ordered before this one, and there are no concurrent reads: then nothing can be wrong.
+    #[inline(always)]
+    fn is_ordered_before(&self, access: &MemoryAccess<'_>) -> bool {
+        let known =
+            |epoch: Epoch| epoch.thread as usize == access.thread || epoch.happens_before(access.clock);
+        self.reads == 0 && known(self.write) && known(self.read)
     }
 
     /// Takes note of an access that nothing is wrong with, where there are no concurrent reads.
-    #[inline]
-    fn note(&mut self, now: Epoch, access: &MemoryAccess<'_>) {
+    #[inline(always)]
+    fn note(&mut self, access: &MemoryAccess<'_>) {
+        let now = access.clock.epoch(access.thread);
         if access.write {
             self.write = now;
             self.write_place = access.place;
@@ -375,6 +452,20 @@ impl Cell {
         }
     }
 
+    fn unordered_write(&self, clock: &VectorClock) -> Option<Unordered> {
+        let Cell { write: Epoch { thread, .. }, write_place: place, .. } = *self;
+        (!self.write.happens_before(clock)).then_some(Unordered { thread, write: true, place })
+    }
+
+    /// With which access a write by whoever has this clock is not ordered.
+    fn unordered_before_write(&self, reads: &[VectorClock], clock: &VectorClock) -> Option<Unordered> {
+        let read = |thread| Unordered { thread, write: false, place: self.read_place };
+        self.unordered_write(clock).or_else(|| match self.reads {
+            0 => (!self.read.happens_before(clock)).then(|| read(self.read.thread)),
+            reads_at => reads[reads_at as usize - 1].first_beyond(clock).map(|thread| read(thread as u32)),
+        })
+    }
+
     fn access(
         &mut self,
         all_reads: &mut Vec<VectorClock>,
@@ -383,26 +474,12 @@ impl Cell {
         access: &MemoryAccess<'_>,
     ) -> Option<Trouble> {
         let now = access.clock.epoch(access.thread);
-        let race = |thread: u32, write, place| {
-            Some(Trouble::Race(EarlierAccess { address, thread: thread as usize, write, place }))
-        };
-        let mut trouble = None;
-        if !self.write.happens_before(access.clock) {
-            trouble = race(self.write.thread, true, self.write_place);
-        }
         if access.write {
-            if trouble.is_none() {
-                if self.reads != 0 {
-                    if let Some(thread) = all_reads[self.reads as usize - 1].first_beyond(access.clock) {
-                        trouble = race(thread as u32, false, self.read_place);
-                    }
-                } else if !self.read.happens_before(access.clock) {
-                    trouble = race(self.read.thread, false, self.read_place);
-                }
-            }
+            let unordered = self.unordered_before_write(all_reads, access.clock);
             *self = Cell { write: now, write_place: access.place, ..Cell::NEW };
-            return trouble;
+            return unordered.map(|earlier| earlier.at(address));
         }
+        let unordered = self.unordered_write(access.clock);
         self.read_place = access.place;
         if self.reads != 0 {
             all_reads[self.reads as usize - 1].set(access.thread, now.time);
@@ -415,7 +492,7 @@ impl Cell {
             clock.set(before.thread as usize, before.time);
             clock.set(access.thread, now.time);
         }
-        trouble
+        unordered.map(|earlier| earlier.at(address))
     }
 }
 
@@ -522,6 +599,89 @@ mod tests {
             let freed = touch(&mut shadow, (address, GRANULE), false, 0, &clock).is_some();
             assert_eq!(freed, blocks.iter().any(inside), "{address}");
         }
+    }
+
+    #[test]
+    fn many_small_freed_blocks_are_found_too() {
+        let mut shadow = Shadow::default();
+        shadow.begin(1);
+        let clock = clock(&[1]);
+        for block in 0..200 {
+            let address = 10_000 + block * 64;
+            assert_eq!(touch(&mut shadow, (address + 8, 8), true, 0, &clock), None);
+            let free = MemoryAccess { address, size: 48, write: true, thread: 0, clock: &clock, place: 0 };
+            assert_eq!(shadow.free(&free), None);
+        }
+        for block in 0..200 {
+            for offset in (0..64).step_by(GRANULE) {
+                let address = 10_000 + block * 64 + offset;
+                let found = touch(&mut shadow, (address, GRANULE), false, 0, &clock);
+                assert_eq!(found, (offset < 48).then_some(Trouble::Freed { address }));
+            }
+        }
+    }
+
+    /// The latest accesses of each byte, by thread.
+    #[derive(Clone, Copy, Default)]
+    struct Byte {
+        written: [u32; 3],
+        read: [u32; 3],
+    }
+
+    /// Accesses of any size at any place are judged as if each byte were on its own.
+    #[test]
+    fn parts_of_granules_say_what_their_bytes_say() {
+        let mut state = 9u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let (mut shadow, mut found) = (Shadow::default(), 0);
+        for epoch in 1..4_000 {
+            shadow.begin(epoch);
+            let mut bytes = [Byte::default(); 48];
+            let mut clocks: Vec<VectorClock> = (0..3)
+                .map(|thread| clock(&std::array::from_fn::<u32, 3, _>(|t| u32::from(t == thread))))
+                .collect();
+            for _ in 0..24 {
+                let (thread, other) = (random(3), random(3));
+                if random(3) > 0 {
+                    let known = clocks[other].clone();
+                    clocks[thread].join(&known);
+                    clocks[other].tick(other);
+                }
+                let size = [1, 2, 4, 8, 8, 12][random(6)];
+                let (address, write) = (random(bytes.len() - size), random(3) == 0);
+                let known = clocks[thread].clone();
+                let free = random(40) == 0;
+                let unseen = |times: &[u32; 3]| (0..3).any(|t| times[t] > known.get(t));
+                let touched = bytes[address..address + size].iter();
+                let races = touched
+                    .filter(|byte| unseen(&byte.written) || ((write || free) && unseen(&byte.read)))
+                    .count();
+                let access = MemoryAccess { address, size, write, thread, clock: &known, place: 0 };
+                if free {
+                    // Whole granules, as blocks of memory are.
+                    let whole = address / GRANULE * GRANULE..(address + size).div_ceil(GRANULE) * GRANULE;
+                    let unordered = |byte: &Byte| unseen(&byte.written) || unseen(&byte.read);
+                    let races = bytes[whole.clone()].iter().any(unordered);
+                    let free =
+                        MemoryAccess { address: whole.start, size: whole.len(), write: true, ..access };
+                    assert_eq!(shadow.free(&free).is_some(), races);
+                    break;
+                }
+                assert_eq!(shadow.access(&access).is_some(), races > 0);
+                if races > 0 {
+                    found += 1;
+                    break;
+                }
+                for byte in &mut bytes[address..address + size] {
+                    let times = if write { &mut byte.written } else { &mut byte.read };
+                    times[thread] = known.get(thread);
+                }
+            }
+        }
+        assert!(found > 500, "{found}");
     }
 
     #[test]

@@ -91,6 +91,8 @@ impl MemoryNotes {
 struct Hooks {
     /// The execution whose accesses are checked; null if there is none on this OS thread.
     running: Cell<*const Running>,
+    /// Just above the first frame of the running thread's stack; 0 if others reach some part of it.
+    private: Cell<usize>,
     /// Just above the first frame of the running thread's stack.
     bottom: Cell<usize>,
     /// The part of that stack that others reach.
@@ -104,6 +106,7 @@ thread_local! {
     static HOOKS: Hooks = const {
         Hooks {
             running: Cell::new(std::ptr::null()),
+            private: Cell::new(0),
             bottom: Cell::new(0),
             shared: Cell::new((0, 0)),
             locals: Cell::new((0, 0)),
@@ -131,19 +134,33 @@ pub(super) fn look_away() {
     HOOKS.with(|hooks| hooks.running.set(std::ptr::null()));
 }
 
-/// An access is about to happen, of at least one byte.
+/// Whether the address is on the running thread's own stack, of which others reach nothing: nearly all accesses are there.
 #[inline(always)]
+pub(super) fn is_private(address: usize) -> bool {
+    let marker = 0u8;
+    let stack = (&raw const marker).addr();
+    let bottom = HOOKS.with(|hooks| hooks.private.get());
+    stack < address && address < bottom
+}
+
+/// An access is about to happen, of at least one byte, that [`is_private`] says nothing of.
+#[inline(never)]
 pub(super) fn accessed(hooked: Hooked) {
     let marker = 0u8;
     let stack = (&raw const marker).addr();
-    let (running, passed_over) = HOOKS.with(|hooks| {
-        let (start, end) = hooks.shared.get();
-        let own = (stack..hooks.bottom.get()).contains(&hooked.address);
-        let shared = hooked.address < end && start < hooked.address + hooked.size;
-        let (start, end) = hooks.locals.get();
-        (hooks.running.get(), (own && !shared) || (start..end).contains(&hooked.address))
+    let running = HOOKS.with(|hooks| {
+        let inside = |(start, end): (usize, usize)| (start..end).contains(&hooked.address);
+        if inside((stack, hooks.bottom.get())) {
+            let (start, end) = hooks.shared.get();
+            if hooked.address >= end || start >= hooked.address + hooked.size {
+                return std::ptr::null();
+            }
+        } else if inside(hooks.locals.get()) {
+            return std::ptr::null();
+        }
+        hooks.running.get()
     });
-    if passed_over || running.is_null() {
+    if running.is_null() {
         return;
     }
     // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
@@ -151,6 +168,7 @@ pub(super) fn accessed(hooked: Hooked) {
 }
 
 /// An access to memory that others may reach is about to happen.
+#[inline]
 fn check(running: &'static Running, hooked: Hooked) {
     let point = running.with(|e| {
         if e.giving_up || e.end.is_some() {
@@ -187,6 +205,7 @@ impl Execution {
         let bottom = self.threads[self.current].stack_bottom;
         let shared = self.shared_stacks.of(self.current, bottom);
         HOOKS.with(|hooks| {
+            hooks.private.set(if shared.1 == 0 { bottom } else { 0 });
             hooks.bottom.set(bottom);
             hooks.shared.set(shared);
         });

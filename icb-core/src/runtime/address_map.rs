@@ -45,6 +45,10 @@ pub(crate) struct AddressMap {
     epoch: u32,
     /// Every object's address is a multiple of this power of two.
     stride: usize,
+    /// Where there are objects: see [`lines`].
+    lines: u64,
+    /// Which kinds there are, a bit for each.
+    kinds: u8,
 }
 
 impl std::fmt::Debug for AddressMap {
@@ -79,6 +83,8 @@ impl AddressMap {
             used: 0,
             epoch: 0,
             stride: MAX_STRIDE,
+            lines: 0,
+            kinds: 0,
         }
     }
 
@@ -87,6 +93,8 @@ impl AddressMap {
         self.epoch = epoch;
         self.used = 0;
         self.stride = MAX_STRIDE;
+        self.lines = 0;
+        self.kinds = 0;
     }
 
     #[inline]
@@ -114,7 +122,10 @@ impl AddressMap {
     /// Enters an object.
     #[cold]
     pub(crate) fn insert(&mut self, key: usize, value: u32) {
-        self.stride = self.stride.min(1 << (key >> KIND_BITS).trailing_zeros().min(8));
+        let address = key >> KIND_BITS;
+        self.stride = self.stride.min(1 << address.trailing_zeros().min(8));
+        self.lines |= line_bit(address >> LINE);
+        self.kinds |= 1 << (key & ((1 << KIND_BITS) - 1));
         if (self.used + 1) * 2 > self.entries.len() {
             self.grow();
         }
@@ -137,6 +148,9 @@ impl AddressMap {
 
     /// The memory of a block is freed: whatever objects are in it are gone, and are told.
     pub(crate) fn forget_block(&mut self, start: usize, size: usize, gone: &mut Vec<u32>) {
+        if lines(start, size).is_some_and(|lines| self.lines & lines == 0) {
+            return;
+        }
         if size > LARGE {
             let epoch = self.epoch;
             let inside = |entry: &&mut Entry| {
@@ -148,6 +162,9 @@ impl AddressMap {
         }
         for address in (start..start + size).step_by(self.stride) {
             for kind in [Kind::Atomic, Kind::Cell, Kind::Count, Kind::Memory, Kind::Object] {
+                if self.kinds & 1 << kind as u8 == 0 {
+                    continue;
+                }
                 if let Some(object) = self.get(key(address, kind)).filter(|&object| object != GONE) {
                     gone.push(object);
                     self.insert(key(address, kind), GONE);

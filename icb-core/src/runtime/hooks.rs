@@ -1,6 +1,6 @@
 //! The functions that instrumented code calls: they only find out from where, and hand on to `accesses.rs`.
 
-use super::accesses::{Hooked, accessed, set_instrumented};
+use super::accesses::{Hooked, accessed, is_private, set_instrumented};
 
 /// The bit that tells a write, beside the size.
 const WRITE: usize = 0x100;
@@ -8,7 +8,9 @@ const WRITE: usize = 0x100;
 /// # Safety
 /// Called by the trampolines only.
 unsafe extern "C" fn hook(address: usize, place: usize, what: usize) {
-    accessed(Hooked { address, size: what & 0xFF, write: what & WRITE != 0, place });
+    if !is_private(address) {
+        accessed(Hooked { address, size: what & 0xFF, write: what & WRITE != 0, place });
+    }
 }
 
 macro_rules! hooks {
@@ -85,8 +87,10 @@ pub extern "C" fn __tsan_init() {
 /// # Safety
 /// As for `memcpy`; called by the trampoline only.
 unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: usize, place: usize) -> *mut u8 {
-    if size > 0 {
+    if size > 0 && !is_private(from.addr()) {
         accessed(Hooked { address: from.addr(), size, write: false, place });
+    }
+    if size > 0 && !is_private(to.addr()) {
         accessed(Hooked { address: to.addr(), size, write: true, place });
     }
     // SAFETY: the caller's promise; `copy` allows what `memcpy` does not.
@@ -97,7 +101,7 @@ unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: usize, place: usiz
 /// # Safety
 /// As for `memset`; called by the trampoline only.
 unsafe extern "C" fn set(to: *mut u8, byte: i32, size: usize, place: usize) -> *mut u8 {
-    if size > 0 {
+    if size > 0 && !is_private(to.addr()) {
         accessed(Hooked { address: to.addr(), size, write: true, place });
     }
     // SAFETY: the caller's promise.
