@@ -40,6 +40,8 @@ pub mod cell;
 pub mod model;
 pub use model::model;
 
+#[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
+mod abort;
 #[cfg(icb)]
 mod door;
 #[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]

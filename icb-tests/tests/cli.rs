@@ -277,6 +277,8 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "proved unchanged::lib::tests::in_the_order_of_a_hash_map: no failure in any execution (exhaustive)",
             "proved unchanged::lib::tests::dates: no failure in any execution",
             "proved unchanged::lib::tests::an_event_loop: no failure in any execution",
+            "proved unchanged::lib::tests::an_idle_worker_that_aborts_when_unwound: no failure in any execution",
+            "proved unchanged::lib::tests::an_idle_worker_that_waits_again_and_again: no failure in any execution",
             "one thread unchanged::lib::tests::a_result, unchanged::lib::tests::one_thread, ",
             "unchanged::lib::tests::panics_as_expected\n",
             "run once unchanged::lib::tests::waits_for_a_pipe: it blocks, or computes very long, outside the model",
@@ -330,7 +332,7 @@ fn plain_memory_is_checked() {
         assert!(line.contains(expected) || name == "racy_free", "{line}");
         verdicts += 1;
     }
-    assert_eq!((said.code, verdicts), (FAILED, 69), "{}", said.text);
+    assert_eq!((said.code, verdicts), (FAILED, 72), "{}", said.text);
     said.check(FAILED, &["src/lib.rs:", "racy_counter: data race: write by T1 and read by T2"]);
     // What a race leads to is shown instead of the race.
     icb_with("raw-memory", "test --on-race promote racy_lost racy_torn", &[]).check(

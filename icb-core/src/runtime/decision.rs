@@ -5,6 +5,9 @@ use super::threads::{Life, Readiness};
 use crate::program::{BranchPoint, Chooser, End, Foreseen, Place, SchedulingPoint};
 use crate::trace::{Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ThreadId};
 
+/// Timed waits of a thread that expire after the test has ended: a thread that waits in a loop (an idle worker of a pool)
+/// waits for ever.
+const MAX_LATE_EXPIRIES: u32 = 3;
 /// Wake-ups of spinning threads, with nobody else able to run and nothing changing, before it counts as a livelock.
 const MAX_IDLE_WAKES: u32 = 200;
 
@@ -422,8 +425,12 @@ impl Execution {
 
     /// Nobody is enabled. Lets time pass, or lets a spinning thread turn once more; else it is a failure.
     pub(super) fn free_the_stuck(&mut self) -> bool {
-        let timed: Vec<usize> =
-            self.waiting.iter().filter(|&t| self.threads[t].readiness == Readiness::Timeout).collect();
+        let is_over = self.test_is_over();
+        let may_expire = |t: &usize| {
+            let thread = &self.threads[*t];
+            thread.readiness == Readiness::Timeout && !(is_over && thread.late_expiries >= MAX_LATE_EXPIRIES)
+        };
+        let timed: Vec<usize> = self.waiting.iter().filter(may_expire).collect();
         if !timed.is_empty() {
             for thread in timed {
                 self.early.remove(thread);
@@ -431,7 +438,7 @@ impl Execution {
             }
             return true;
         }
-        if self.settings.detached && self.threads[0].life == Life::Ended {
+        if is_over {
             // What is left waits for ever, or spins; the test is over, and real threads would end with the process.
             self.left_waiting = true;
             self.stop(End::Passed);
@@ -481,7 +488,15 @@ impl Execution {
         }
         if self.threads[chosen].readiness == Readiness::Timeout {
             self.threads[chosen].expired = Some(Readiness::Timeout);
+            if self.test_is_over() {
+                self.threads[chosen].late_expiries += 1;
+            }
         }
+    }
+
+    /// The test has ended, and nobody waits for what it has left running.
+    fn test_is_over(&self) -> bool {
+        self.settings.detached && self.threads[0].life == Life::Ended
     }
 
     pub(super) fn stuck_entries(&mut self) -> Vec<DeadlockEntry> {

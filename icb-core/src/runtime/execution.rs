@@ -134,7 +134,11 @@ pub(super) struct Execution {
     pub(super) left_waiting: bool,
     pub(super) give_up_steps: u32,
     /// Threads of this and earlier executions that could not be unwound.
-    pub(super) left_in_foreign: u32,
+    pub(super) left_behind: u32,
+    /// A thread is being unwound because the execution is given up.
+    pub(super) unwinds_one: bool,
+    /// The program aborts when it is unwound: its threads are left as they are.
+    pub(super) never_unwinds: bool,
     pub(super) now: Duration,
     pub(super) idle_wakes: u32,
     pub(super) last_woken: usize,
@@ -262,7 +266,9 @@ impl Execution {
             runs_out: false,
             left_waiting: false,
             give_up_steps: 0,
-            left_in_foreign: 0,
+            left_behind: 0,
+            unwinds_one: false,
+            never_unwinds: false,
             now: Duration::ZERO,
             idle_wakes: 0,
             last_woken: 0,

@@ -18,6 +18,7 @@ pub mod hooks;
 mod image;
 mod leaks;
 mod ledger;
+mod left_panics;
 mod memory_troubles;
 mod object;
 mod objects;
@@ -31,7 +32,7 @@ mod telling;
 mod threads;
 mod turns;
 
-pub use accesses::instrumented;
+pub use accesses::{instrumented, unseen};
 pub use addressed::{cell, cell_end, count, count_last, count_left, value_goes, value_gone};
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, fence};
@@ -43,6 +44,7 @@ pub use calls::{
 };
 pub use execution::Settings;
 pub use image::initial_bytes;
+pub use left_panics::leave_at_abort;
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};
 
 use crate::program::{Chooser, End, Observer, Outcome, Place, Program};
@@ -126,7 +128,7 @@ impl Heartbeat {
 }
 
 /// Threads that cannot be unwound, over all executions of a program: each keeps its stack.
-const MAX_LEFT_IN_FOREIGN: u32 = 16_000;
+const MAX_LEFT_BEHIND: u32 = 16_000;
 
 /// Epochs are process-wide, so that a handle in a static tells executions of different programs apart.
 static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
@@ -159,6 +161,7 @@ impl CoroutineProgram {
     #[must_use]
     pub fn new(main: Arc<dyn Fn() + Send + Sync>, settings: Settings, tape: Tape) -> Self {
         panics::install();
+        left_panics::prepare();
         image::prepare();
         CoroutineProgram {
             main,
@@ -237,10 +240,11 @@ impl CoroutineProgram {
 
     /// Stacks are not to be had without end.
     fn check_stacks(&self) {
-        if self.running.with(|e| e.left_in_foreign) >= MAX_LEFT_IN_FOREIGN {
+        if self.running.with(|e| e.left_behind) >= MAX_LEFT_BEHIND {
             let message = format!(
-                "the test leaves the model: when it ends, threads wait in functions of C (futexes of their own, event loops), and \
-                 {MAX_LEFT_IN_FOREIGN} of their stacks are in use by now; join them, or lower the bound"
+                "the test leaves the model: when it ends, threads wait in functions of C (futexes of their own, event loops) or \
+                 abort when they are unwound, and {MAX_LEFT_BEHIND} of their stacks are in use by now; join them, or lower the \
+                 bound"
             );
             self.running.with(|e| e.fail(Failure::new(FailureKind::Blocked, message)));
         }
@@ -297,6 +301,9 @@ impl CoroutineProgram {
                 self.clean_up_after(thread, unwind);
             }
         }
+        if self.running.with(|e| e.never_unwinds) {
+            left_panics::settle();
+        }
     }
 
     #[cold]
@@ -305,13 +312,18 @@ impl CoroutineProgram {
             let thread = &mut e.threads[thread];
             (thread.life, thread.coroutine.take(), thread.in_foreign)
         });
-        let unwind = unwind && !in_foreign;
+        let is_left = in_foreign || self.running.with(|e| e.never_unwinds);
+        let unwind = unwind && (!is_left || life == Life::Unborn);
         // A thread that never began drops what it would have used.
         drop(self.running.with(|e| e.threads[thread].job.take()));
         let Some(coroutine) = coroutine else { return };
         if life == Life::Live && unwind {
-            self.running.with(|e| e.set_current(thread));
+            self.running.with(|e| {
+                e.set_current(thread);
+                e.unwinds_one = true;
+            });
             coroutine.resumption().resume();
+            self.running.with(|e| e.unwinds_one = false);
         } else if life == Life::Unborn && unwind {
             coroutine.unassign();
         }
@@ -321,7 +333,7 @@ impl CoroutineProgram {
             self.running.with(|e| e.pool.put(coroutine));
         } else {
             coroutine.leak();
-            self.running.with(|e| e.left_in_foreign += u32::from(in_foreign));
+            self.running.with(|e| e.left_behind += u32::from(is_left || e.never_unwinds));
         }
     }
 

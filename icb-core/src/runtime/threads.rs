@@ -165,6 +165,8 @@ pub(crate) struct Thread {
     pub(crate) repeated_turns: u32,
     /// So many repeated turns count as spinning; more after each time that it went on early.
     pub(crate) patience: u32,
+    /// Timed waits that have expired since the test ended.
+    pub(crate) late_expiries: u32,
     /// Exchanges in a row that failed for no reason.
     pub(crate) spurious_failures: u32,
     /// Just above its stack's first frame.
@@ -225,6 +227,7 @@ impl Default for Thread {
             turns: Turns::default(),
             repeated_turns: 0,
             patience: 1,
+            late_expiries: 0,
             spurious_failures: 0,
             stack_bottom: 0,
             in_hook: false,
@@ -281,6 +284,7 @@ impl Thread {
         self.turns.reset();
         self.repeated_turns = 0;
         self.patience = 1;
+        self.late_expiries = 0;
         self.stack_bottom = 0;
         self.in_hook = false;
         self.in_foreign = false;

@@ -86,7 +86,7 @@ impl<T> Shared<T> {
     fn with<R>(&self, f: impl FnOnce(&mut State<T>) -> R) -> R {
         // SAFETY: in an execution no other thread runs until the next operation, and `f` performs none; outside,
         // callers hold `lock`. `f` runs no code of the user, so it does not come here again.
-        f(unsafe { &mut *self.state.get() })
+        crate::door::unseen(|| f(unsafe { &mut *self.state.get() }))
     }
 
     fn locked(&self) -> MutexGuard<'_, ()> {

@@ -1,0 +1,102 @@
+//! Threads that cannot be unwound: some programs abort when they are (a guard whose destructor aborts, a destructor that
+//! panics while a panic is under way), and they are right, for their own panics. When an execution is given up
+//! such a thread is left where it is, in the middle of its unwinding.
+//!
+//! `std` counts the panics under way of each thread of the system, and a panic that is left is never caught. All threads of
+//! an execution share one thread of the system, so what was left is caught here in its stead: with a copy of the
+//! unwinder's exception object, taken beforehand. If that cannot be had (another unwinder, another allocator), the
+//! process aborts as it would without this.
+
+use super::running;
+use std::alloc::{Layout, alloc, dealloc};
+use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
+
+/// The exception object of Rust's panics: its class, a function, two words of the unwinder's, a mark, the payload.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Exception([usize; 7]);
+
+/// First word of every such object.
+const CLASS: usize = u64::from_ne_bytes(*b"MOZ\0RUST") as usize;
+/// More panics than can be under way in threads that were left by one execution.
+const MAX_LEFT: usize = 10_000;
+
+/// The payload of the panic that is copied. Without a size, so that copies share nothing.
+struct Copied;
+
+static COPIED: OnceLock<Option<Exception>> = OnceLock::new();
+
+unsafe extern "C-unwind" {
+    fn _Unwind_RaiseException(exception: *mut Exception) -> i32;
+}
+
+/// Called before there are executions, which keep memory from being used again.
+pub(super) fn prepare() {
+    COPIED.get_or_init(copy);
+}
+
+/// An exception object, found where it was probably allocated, and known by its class.
+fn copy() -> Option<Exception> {
+    struct Look<'a>(*const Exception, &'a mut Option<Exception>);
+    impl Drop for Look<'_> {
+        fn drop(&mut self) {
+            // SAFETY: the block was allocated with this size, and the allocator has not given it back to the system.
+            let seen = unsafe { self.0.read_volatile() };
+            *self.1 = (seen.0[0] == CLASS).then_some(seen);
+        }
+    }
+    let layout = Layout::new::<Exception>();
+    // SAFETY: the size is not zero, and the block is freed with the layout that it was allocated with.
+    let block = unsafe { alloc(layout) };
+    if block.is_null() {
+        return None;
+    }
+    // So that something is there that can be told from an exception object.
+    // SAFETY: as above.
+    unsafe {
+        block.cast::<Exception>().write(Exception([0; 7]));
+        dealloc(block, layout);
+    }
+    // Whatever is there from now on, is not that block any more.
+    let place = std::ptr::with_exposed_provenance(black_box(block.expose_provenance()));
+    let mut found = None;
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let _look = Look(place, &mut found);
+        resume_unwind(Box::new(Copied));
+    }));
+    drop(caught);
+    found
+}
+
+/// Catches the panics that threads which were left would never catch.
+pub(super) fn settle() {
+    let Some(copied) = COPIED.get().copied().flatten() else { return };
+    for _ in 0..MAX_LEFT {
+        if !std::thread::panicking() {
+            return;
+        }
+        let exception = Box::into_raw(Box::new(copied));
+        // SAFETY: a complete exception object of a panic, in a block of its own with the size that the runtime frees. Its
+        // payload has no size, so that it may be there more than once.
+        let caught = catch_unwind(|| unsafe {
+            let _error = _Unwind_RaiseException(exception);
+        });
+        drop(caught);
+    }
+}
+
+/// The calling thread is about to abort the process. Where that is because it is unwound, since its execution is given up,
+/// it goes no further instead, and nothing is unwound from now on. Else returns.
+pub fn leave_at_abort() {
+    let Some(running) = running() else { return };
+    let leaves = running.with(|e| {
+        let leaves = e.unwinds_one && COPIED.get().is_some_and(Option::is_some);
+        e.never_unwinds |= leaves;
+        leaves
+    });
+    while leaves {
+        running.with(|e| e.threads[e.current].suspension).suspend();
+    }
+}

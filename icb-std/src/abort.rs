@@ -1,0 +1,41 @@
+//! `abort(3)`, which `std::process::abort` and a panic in the middle of a panic end in: this file defines the C function. A
+//! thread that is unwound because its execution is given up, and aborts the process for that, is left as it is;
+//! everybody else aborts.
+
+use crate::door;
+use ::std::ffi::{CStr, c_char, c_int, c_long, c_void};
+
+const SYS_EXIT_GROUP: c_long = 231;
+/// The next definition of a symbol after this one.
+const RTLD_NEXT: *mut c_void = ::std::ptr::without_provenance_mut(usize::MAX);
+const NAME: &CStr = c"abort";
+
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn raise(signal: c_int) -> c_int;
+}
+
+/// Keeps the function below in every program that is linked with this crate.
+#[used]
+static KEEP: extern "C" fn() -> ! = abort;
+
+/// The C function of this name.
+#[unsafe(no_mangle)]
+extern "C" fn abort() -> ! {
+    const SIGABRT: c_int = 6;
+    door::leave_at_abort();
+    // SAFETY: the name ends with a zero.
+    let system = unsafe { dlsym(RTLD_NEXT, NAME.as_ptr()) };
+    if !system.is_null() {
+        // SAFETY: the C library's function of this name, which takes nothing and does not return.
+        unsafe { ::std::mem::transmute::<*mut c_void, extern "C" fn() -> !>(system)() }
+    }
+    // Linked statically: there is no other.
+    // SAFETY: sends a signal to the calling thread, and ends the process.
+    unsafe {
+        raise(SIGABRT);
+        loop {
+            crate::futex::system(SYS_EXIT_GROUP, 134, 0, 0, 0, 0, 0);
+        }
+    }
+}
