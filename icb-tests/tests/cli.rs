@@ -282,7 +282,7 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "one thread unchanged::lib::tests::a_result, unchanged::lib::tests::one_thread, ",
             "unchanged::lib::tests::panics_as_expected\n",
             "run once unchanged::lib::tests::waits_for_a_pipe: it blocks, or computes very long, outside the model",
-            "8 passed, 1 failed",
+            "10 passed, 1 failed",
             "Replay it with:  cargo icb replay ",
         ],
     );
