@@ -100,6 +100,8 @@ struct Hooks {
     /// The thread-local memory of this OS thread. It is `std`'s own, inlined into the program: the program's thread-locals
     /// are mirrored. What is in it is no thread's of an execution, and every thread's.
     locals: Cell<(usize, usize)>,
+    /// What nobody can write.
+    constants: Cell<(usize, usize)>,
 }
 
 thread_local! {
@@ -110,6 +112,7 @@ thread_local! {
             bottom: Cell::new(0),
             shared: Cell::new((0, 0)),
             locals: Cell::new((0, 0)),
+            constants: Cell::new((0, 0)),
         }
     };
 }
@@ -123,6 +126,9 @@ pub(super) fn attend(running: &Running) {
             {
                 let start = memory.cast::<u8>().addr().get();
                 hooks.locals.set((start, start + memory.len()));
+            }
+            if hooks.constants.get() == (0, 0) {
+                hooks.constants.set(aside(super::image::constants));
             }
             hooks.running.set(running);
         });
@@ -165,7 +171,7 @@ pub(super) fn accessed(hooked: Hooked) {
             if hooked.address >= end || start >= hooked.address + hooked.size {
                 return std::ptr::null();
             }
-        } else if inside(hooks.locals.get()) {
+        } else if inside(hooks.constants.get()) || inside(hooks.locals.get()) {
             return std::ptr::null();
         }
         hooks.running.get()

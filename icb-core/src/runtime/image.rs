@@ -177,6 +177,54 @@ pub(super) fn thread_local_memory() -> Option<NonNull<[u8]>> {
     None
 }
 
+/// The part of the program that nobody can write once it has been loaded: code, constants, tables of methods. Empty if it is
+/// not known.
+#[cfg(target_os = "linux")]
+pub(super) fn constants() -> (usize, usize) {
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        _: usize,
+        data: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: `dl_iterate_phdr` passes a valid description of a loaded object and our own pointer.
+        let (info, part) = unsafe { (&*info, &mut *data.cast::<(usize, usize)>()) };
+        // SAFETY: the headers are valid for as long as the object is loaded, `dlpi_phnum` of them.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let places = headers.iter().map(|header| {
+            let start = info.dlpi_addr as usize + header.p_vaddr as usize;
+            (header.p_type, header.p_flags & libc::PF_W != 0, start, start + header.p_memsz as usize)
+        });
+        let (mut first, mut end, mut closed) = (usize::MAX, usize::MAX, (0, 0));
+        for (kind, writable, start, stop) in places {
+            match kind {
+                libc::PT_LOAD => {
+                    first = first.min(start);
+                    end = if writable { end.min(start) } else { end };
+                }
+                libc::PT_GNU_RELRO => closed = (start, stop),
+                _ => {}
+            }
+        }
+        if end == usize::MAX {
+            return 1;
+        }
+        // What is written while the program is loaded, and closed then, comes first in the writable part.
+        let end = if closed.0 == end { closed.1 } else { end };
+        *part = (first, end);
+        // The first object is the program itself.
+        1
+    }
+    let mut part = (0, 0);
+    // SAFETY: the callback has the right signature and `part` outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut part).cast()) };
+    part
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn constants() -> (usize, usize) {
+    (0, 0)
+}
+
 /// The distance of an address of the image from a fixed place in it: the same in every process of one binary, wherever
 /// it is loaded.
 #[inline]
@@ -230,6 +278,19 @@ mod tests {
         assert_eq!(variable((&raw const PAIR[1]).addr()), Some(expected));
         let initial = initial_bytes(expected.0, expected.1).unwrap();
         assert_eq!(initial, [1, 0, 0, 0, 2, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_nobody_can_write_is_told_apart() {
+        static CONSTANT: [u32; 3] = [1, 2, 3];
+        static VARIABLE: AtomicU32 = AtomicU32::new(1);
+        static METHODS: &(dyn std::fmt::Debug + Sync) = &5u8;
+        let (start, end) = constants();
+        let closed = |address: usize| (start..end).contains(&address);
+        assert!(closed((&raw const CONSTANT).addr()) && closed((&raw const METHODS).addr()));
+        assert!(closed(constants as *const () as usize));
+        assert!(!closed((&raw const VARIABLE).addr()) && !closed((&raw const SEGMENTS).addr()));
+        assert!(!closed((&raw const *Box::new(1)).addr()) && !closed((&raw const start).addr()));
     }
 
     #[test]
