@@ -60,19 +60,15 @@ impl std::fmt::Debug for AddressMap {
 const FIRST_BITS: u32 = 8;
 const MAX_STRIDE: usize = 16;
 /// Binary logarithm of the granularity, in bytes, at which objects are looked for before a block is searched.
-const LINE: u32 = 8;
-
-#[inline]
-const fn line_bit(line: usize) -> u64 {
-    1 << (line % 64)
-}
+const LINE: u32 = 5;
 
 /// Where a block may hold something, as bits: a bit stands for many places, so that one word says of most blocks that
 /// nothing which has been entered is in them. `None`: the block is too large for that.
 #[inline]
 pub(crate) const fn lines(start: usize, size: usize) -> Option<u64> {
     let (first, last) = (start >> LINE, (start + size.saturating_sub(1)) >> LINE);
-    if last - first > 1 { None } else { Some(line_bit(first) | line_bit(last)) }
+    // As many bits as there are lines, from the first one's on.
+    if last - first > 32 { None } else { Some((u64::MAX >> (63 - (last - first))).rotate_left(first as u32)) }
 }
 
 impl AddressMap {

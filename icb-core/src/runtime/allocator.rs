@@ -1,12 +1,14 @@
 //! The quarantining allocator: what an execution frees is poisoned and used again only after its end. So an address
 //! never means two objects in one execution, an access to a freed object is recognised, and so is a second free.
-//! Small blocks go round from one execution to the next without the system's allocator.
+//! Where the blocks of the program under test lie, `arena` says; those of the engine come from the system's allocator, lest they
+//! move the others.
 //!
 //! The list of freed blocks is kept apart from the execution, because the engine itself allocates and frees while
 //! the execution is borrowed; the execution takes note of new entries at its next operation. This is the one
 //! thread-local beside the running execution: the allocator must not touch anything that may allocate.
 
 use super::address_map::lines;
+use super::arena::{self, Account, Lease, Region, UNIT, whole_units};
 use super::ledger::Ledger;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -22,37 +24,22 @@ thread_local! {
 
 /// Bytes of a freed block that are overwritten, at most.
 const MAX_POISONED: usize = 4096;
+/// Blocks up to this size are overwritten unit by unit.
+const MAX_SMALL: usize = 256;
 /// What they are overwritten with.
 pub(super) const POISON: u8 = 0xDF;
 
-/// Small blocks are allocated in multiples of this many bytes, and kept for the next execution.
-const UNIT: usize = 16;
-/// Kinds of small blocks: one unit large, two, and so on.
-const SMALL_CLASSES: usize = 16;
+struct Never(Cell<bool>);
+// SAFETY: nobody writes to it.
+unsafe impl Sync for Never {}
+static NOT_AT_WORK: Never = Never(Cell::new(false));
 
-/// The layout that is asked of the system's allocator, here and everywhere in the process: small blocks are whole units,
-/// so that whoever needs as many of them can be given the block again.
-#[inline]
-const fn whole_units(layout: Layout) -> Layout {
-    match small_class(layout.size(), layout.align()) {
-        // SAFETY: the alignment is a power of two, and the size is small.
-        Some(class) => unsafe { Layout::from_size_align_unchecked((class + 1) * UNIT, UNIT) },
-        None => layout,
-    }
-}
-
-/// The kind of a small block.
-#[inline]
-const fn small_class(size: usize, align: usize) -> Option<usize> {
-    let class = size.wrapping_sub(1) / UNIT;
-    if class < SMALL_CLASSES && align <= UNIT { Some(class) } else { None }
-}
-
-/// A freed block.
+/// A freed block, or a gap between blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) start: usize,
     pub(super) size: usize,
+    /// Zero: a gap.
     align: u32,
     /// It looked poisoned when it was freed: it may have been freed before.
     pub(super) suspect: bool,
@@ -80,10 +67,30 @@ pub(super) struct Quarantine {
     allocation_count: u64,
     /// What is freed is freed at once; only that it was freed is kept.
     pub(super) passes: bool,
-    /// Small blocks that nobody uses, by kind; each begins with a pointer to the next.
-    small: [*mut u8; SMALL_CLASSES],
+    /// The engine is at work: what it allocates is no business of the program's.
+    at_work: *const Cell<bool>,
+    /// Where blocks lie; without it all are the system's.
+    lease: Option<Lease>,
+    /// The region of the running thread, its number, and the highest one that there has been.
+    region: *mut Region,
+    number: usize,
+    highest: usize,
+    /// Bytes of the regions that have been given back or passed over.
+    given_back: usize,
+    /// It may be that those are not all, or too many.
+    inexact: bool,
+    /// Earlier executions have left something in the regions.
+    some_are_taken: bool,
+    /// Some freed blocks are not of the regions.
+    holds_others: bool,
     /// What is allocated and freed is written down here, unless it is null.
     pub(super) ledger: *mut Ledger,
+}
+
+impl Block {
+    fn is_gap(&self) -> bool {
+        self.align == 0
+    }
 }
 
 impl Quarantine {
@@ -99,7 +106,15 @@ impl Quarantine {
             watched: 0,
             allocation_count: 0,
             passes: false,
-            small: [std::ptr::null_mut(); SMALL_CLASSES],
+            at_work: &raw const NOT_AT_WORK.0,
+            lease: None,
+            region: (&raw const arena::NONE).cast_mut(),
+            number: 0,
+            highest: 0,
+            given_back: 0,
+            inexact: false,
+            some_are_taken: false,
+            holds_others: false,
             ledger: std::ptr::null_mut(),
         }
     }
@@ -139,7 +154,9 @@ impl Quarantine {
     /// Whether the entry's block stands in an earlier entry too.
     pub(super) fn is_freed_again(&self, index: usize) -> bool {
         let block = self.get(index);
-        (0..index).any(|earlier| self.get(earlier).start == block.start)
+        (0..index)
+            .map(|earlier| self.get(earlier))
+            .any(|earlier| earlier.start == block.start && !earlier.is_gap())
     }
 
     /// Takes an entry out: its memory will not be given back (it has been freed twice).
@@ -149,43 +166,121 @@ impl Quarantine {
         unsafe { (*self.blocks.add(index)).size = 0 };
     }
 
-    /// A small block of this kind that an earlier execution has left.
-    #[inline]
-    fn take_small(&mut self, class: usize) -> Option<*mut u8> {
-        let block = self.small[class];
-        if block.is_null() {
-            return None;
-        }
-        // SAFETY: a block in the list is free memory of a unit or more, and `put_small` has written a pointer there.
-        self.small[class] = unsafe { block.cast::<*mut u8>().read() };
-        Some(block)
+    /// The engine says here when it is at work.
+    pub(super) fn listen_to(&mut self, at_work: *const Cell<bool>) {
+        self.at_work = at_work;
     }
 
-    /// Keeps a free small block.
+    /// Whether what is allocated now is the engine's.
+    ///
+    /// # Safety
+    /// `quarantine` is valid and used by this OS thread only, and so is the engine whose it is.
     #[inline]
-    fn put_small(&mut self, class: usize, block: *mut u8) {
-        // SAFETY: the block is free memory of a unit or more, aligned to a unit.
-        unsafe { block.cast::<*mut u8>().write(self.small[class]) };
-        self.small[class] = block;
+    unsafe fn is_engines(quarantine: *mut Quarantine) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { (*(*quarantine).at_work).get() }
+    }
+
+    /// Frees a block of the system's allocator.
+    ///
+    /// # Safety
+    /// As for [`GlobalAlloc::dealloc`] and for [`is_engines`](Self::is_engines).
+    #[inline(never)]
+    unsafe fn free_other(quarantine: *mut Quarantine, start: *mut u8, layout: Layout) {
+        let size = layout.size();
+        // SAFETY: the caller's promise. The block is mapped as long as it waits.
+        unsafe {
+            if !(*quarantine).ledger.is_null() {
+                Ledger::note_free((*quarantine).ledger, start.addr(), size);
+            }
+            if Self::is_engines(quarantine) {
+                return System.dealloc(start, layout);
+            }
+            if (*quarantine).passes {
+                (*quarantine).push(start, layout, false);
+                return System.dealloc(start, layout);
+            }
+            let suspect = is_suspect(start, size);
+            std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
+            (*quarantine).holds_others = true;
+            (*quarantine).push(start, layout, suspect);
+        }
+    }
+
+    /// Whether a new block is known to be zero.
+    fn is_zero(&mut self, start: *mut u8, size: usize) -> bool {
+        arena::is_kept_apart(size) && self.lease.as_mut().is_some_and(|lease| lease.is_fresh(start.addr()))
+    }
+
+    /// The thread with this number runs from now on.
+    #[inline]
+    pub(super) fn enter(&mut self, thread: usize) {
+        if let Some(lease) = &mut self.lease {
+            let number = Lease::region_of(thread);
+            self.number = number;
+            self.highest = self.highest.max(number);
+            // SAFETY: there is a region for each number that `region_of` gives.
+            self.region = unsafe { lease.regions().add(number) };
+        }
+    }
+
+    /// Memory for the program.
+    #[inline]
+    fn allocate(&mut self, layout: Layout) -> *mut u8 {
+        // SAFETY: the region is the lease's, which is this quarantine's, or `NONE`, which is not written to.
+        match unsafe { (*self.region).take(layout.size(), layout.align()) } {
+            0 => self.allocate_specially(layout),
+            start => std::ptr::with_exposed_provenance_mut(start),
+        }
+    }
+
+    #[cold]
+    fn allocate_specially(&mut self, layout: Layout) -> *mut u8 {
+        let number = self.number;
+        let placed = self.lease.as_mut().and_then(|lease| lease.place(number, layout.size(), layout.align()));
+        if let Some(placed) = placed {
+            let (start, end) = placed.gap;
+            if start < end {
+                self.given_back += end - start;
+                self.enter_block(Block { start, size: end - start, align: 0, suspect: false, news: false });
+            }
+            if let Some(start) = placed.start {
+                return std::ptr::with_exposed_provenance_mut(start);
+            }
+        }
+        // SAFETY: as for the caller's.
+        unsafe { System.alloc(layout) }
     }
 
     /// Whether the address lies in a block that has been freed.
     pub(super) fn holds(&self, address: usize) -> bool {
-        let around = |block: Block| (block.start..block.start + block.size).contains(&address);
+        let around =
+            |block: Block| !block.is_gap() && (block.start..block.start + block.size).contains(&address);
         (0..self.length).rev().any(|index| around(self.get(index)))
     }
 
     #[inline]
     fn push(&mut self, start: *mut u8, layout: Layout, suspect: bool) {
-        if self.length == self.capacity && !self.grow() {
-            // Without memory for the list, the block is lost: it stays allocated.
-            return;
-        }
         let (start, size) = (start.addr(), layout.size());
         let news = suspect || lines(start, size).is_none_or(|lines| self.watched & lines != 0);
         self.news += usize::from(news);
         self.suspected |= suspect;
-        let block = Block { start, size, align: layout.align() as u32, suspect, news };
+        self.enter_block(Block { start, size, align: layout.align() as u32, suspect, news });
+    }
+
+    /// A block of the window is freed: it may be of an earlier execution.
+    #[cold]
+    fn look_closer(&mut self, start: usize) {
+        self.inexact |= self.lease.as_mut().is_none_or(|lease| lease.is_taken(start));
+    }
+
+    #[inline]
+    fn enter_block(&mut self, block: Block) {
+        if self.length == self.capacity && !self.grow() {
+            // Without memory for the list, the block is lost: it stays allocated.
+            self.inexact = true;
+            return;
+        }
         // SAFETY: `length < capacity`, and `capacity` entries are allocated.
         unsafe { self.blocks.add(self.length).write(block) };
         self.length += 1;
@@ -212,28 +307,48 @@ impl Quarantine {
 
     /// The execution is over: gives the memory back.
     fn flush(&mut self) {
-        let held = if self.passes { 0 } else { self.length };
-        for index in 0..held {
-            // SAFETY: `length` entries have been written.
-            let block = unsafe { *self.blocks.add(index) };
-            if let Some(class) = small_class(block.size, block.align as usize) {
-                self.put_small(class, block.start as *mut u8);
-            } else if let (Ok(layout), true) =
-                (Layout::from_size_align(block.size, block.align as usize), block.size > 0)
-            {
-                // SAFETY: the block was allocated by the system's allocator with this layout, and its owner freed it.
-                unsafe { System.dealloc(block.start as *mut u8, layout) };
+        // SAFETY: `length` entries have been written.
+        let blocks = match self.length {
+            0 => &[][..],
+            length => unsafe { std::slice::from_raw_parts(self.blocks, length) },
+        };
+        if !self.passes && (self.holds_others || self.lease.is_none()) {
+            for block in blocks.iter().filter(|block| !block.is_gap() && block.size > 0) {
+                // SAFETY: the block was allocated by the system's allocator with this layout, or lies in the window and no
+                // lease will know of it; its owner freed it.
+                match Layout::from_size_align(block.size, block.align as usize) {
+                    Ok(layout) if self.lease.is_none() || !arena::holds(block.start) => unsafe {
+                        free_outside(block.start as *mut u8, layout);
+                    },
+                    _ => {}
+                }
             }
         }
-        self.length = 0;
-        self.noted = 0;
-        self.news = 0;
-        self.told = 0;
-        self.suspected = false;
+        if let Some(lease) = self.lease.take() {
+            let range = |block: &Block| (block.start, block.start + whole_units(block.size));
+            let freed = blocks.iter().filter(|block| !block.is_gap() && arena::holds(block.start));
+            lease.close(Account {
+                regions: self.highest + 1,
+                given_back: (!self.inexact && !self.suspected).then_some(self.given_back),
+                freed: freed.map(range),
+                gaps: blocks.iter().filter(|block| block.is_gap()).map(range),
+            });
+        }
+        self.region = (&raw const arena::NONE).cast_mut();
+        (self.number, self.highest, self.given_back) = (0, 0, 0);
+        (self.inexact, self.holds_others, self.suspected) = (false, false, false);
+        (self.length, self.noted, self.news, self.told) = (0, 0, 0, 0);
     }
 
     /// Runs `f` with the quarantine in force on this OS thread, then gives the memory back.
     pub(super) fn during<R>(quarantine: *mut Quarantine, f: impl FnOnce() -> R) -> R {
+        // SAFETY: the pointer is valid, and not reachable through the thread-local yet.
+        let this = unsafe { &mut *quarantine };
+        if !this.passes {
+            this.lease = Lease::take();
+            this.some_are_taken = this.lease.as_mut().is_none_or(Lease::has_taken);
+            this.enter(0);
+        }
         QUARANTINE.with(|current| current.set(quarantine));
         let result = f();
         QUARANTINE.with(|current| current.set(std::ptr::null_mut()));
@@ -261,12 +376,6 @@ pub fn engine_works() -> bool {
 impl Drop for Quarantine {
     fn drop(&mut self) {
         self.flush();
-        for class in 0..SMALL_CLASSES {
-            while let Some(block) = self.take_small(class) {
-                // SAFETY: the block is free, and was allocated by the system's allocator with this layout.
-                unsafe { System.dealloc(block, Layout::from_size_align_unchecked((class + 1) * UNIT, UNIT)) };
-            }
-        }
         if let (Ok(layout), true) = (Layout::array::<Block>(self.capacity), self.capacity > 0) {
             // SAFETY: allocated in `grow` with this layout.
             unsafe { System.dealloc(self.blocks.cast(), layout) };
@@ -317,76 +426,78 @@ pub fn is_installed() -> bool {
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if let Some(quarantine) = current() {
-            // SAFETY: see `allocation_count`.
-            let quarantine = unsafe { &mut *quarantine };
-            if let Some(block) =
-                small_class(layout.size(), layout.align()).and_then(|class| quarantine.take_small(class))
-            {
-                // SAFETY: as above.
-                unsafe { note_allocation(quarantine, block, layout.size()) };
-                return block;
+        // SAFETY: see `allocation_count`; the rest is the caller's promise.
+        unsafe {
+            let Some(quarantine) = current() else { return System.alloc(layout) };
+            if Quarantine::is_engines(quarantine) {
+                (*quarantine).allocation_count += 1;
+                return System.alloc(layout);
             }
+            let start = (*quarantine).allocate(layout);
+            note_allocation(quarantine, start, layout.size());
+            start
         }
-        // SAFETY: the caller's promise.
-        let start = unsafe { System.alloc(whole_units(layout)) };
-        if let Some(quarantine) = current() {
-            // SAFETY: as above.
-            unsafe { note_allocation(quarantine, start, layout.size()) };
-        }
-        start
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        let start = unsafe { System.alloc_zeroed(whole_units(layout)) };
-        if let Some(quarantine) = current() {
-            // SAFETY: see `allocation_count`.
-            unsafe { note_allocation(quarantine, start, layout.size()) };
+        // SAFETY: as above; a block that is not null is as large as its layout says.
+        unsafe {
+            let Some(quarantine) = current() else { return System.alloc_zeroed(layout) };
+            if Quarantine::is_engines(quarantine) {
+                (*quarantine).allocation_count += 1;
+                return System.alloc_zeroed(layout);
+            }
+            let start = (*quarantine).allocate(layout);
+            if !start.is_null() && !(*quarantine).is_zero(start, layout.size()) {
+                std::ptr::write_bytes(start, 0, layout.size());
+            }
+            note_allocation(quarantine, start, layout.size());
+            start
         }
-        start
     }
 
     #[inline]
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        match current() {
-            // SAFETY: the caller owns the block and gives it up. The quarantine is used by this OS thread only.
-            Some(quarantine) => unsafe {
-                let size = layout.size();
-                if !(*quarantine).ledger.is_null() {
-                    Ledger::note_free((*quarantine).ledger, start.addr(), size);
-                }
-                if (*quarantine).passes {
-                    (*quarantine).push(start, layout, false);
-                    return System.dealloc(start, whole_units(layout));
-                }
-                // The bytes may never have been written; they are looked at as they are, and only ever raise a
-                // suspicion.
-                let suspect = size > 0
-                    && start.read_volatile() == POISON
-                    && start.add(size - 1).read_volatile() == POISON;
-                if let Some(class) = small_class(size, layout.align()) {
-                    let end = start.add((class + 1) * UNIT);
-                    let mut unit = start;
-                    while unit < end {
-                        unit.cast::<[u8; UNIT]>().write([POISON; UNIT]);
-                        unit = unit.add(UNIT);
-                    }
-                } else {
-                    std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
-                }
-                (*quarantine).push(start, layout, suspect);
-            },
+        let Some(quarantine) = current() else {
             // SAFETY: the caller's promise.
-            None => unsafe { System.dealloc(start, whole_units(layout)) },
+            return unsafe { free_outside(start, layout) };
+        };
+        // SAFETY: the caller owns the block and gives it up. The quarantine is used by this OS thread only.
+        unsafe {
+            if !arena::holds(start.addr()) {
+                return Quarantine::free_other(quarantine, start, layout);
+            }
+            let size = layout.size();
+            if !(*quarantine).ledger.is_null() {
+                Ledger::note_free((*quarantine).ledger, start.addr(), size);
+            }
+            if (*quarantine).some_are_taken {
+                (*quarantine).look_closer(start.addr());
+            }
+            let suspect = is_suspect(start, size);
+            let whole = whole_units(size);
+            (*quarantine).given_back += whole;
+            if size <= MAX_SMALL {
+                let end = start.add(whole);
+                let mut unit = start;
+                while unit < end {
+                    unit.cast::<[u8; UNIT]>().write([POISON; UNIT]);
+                    unit = unit.add(UNIT);
+                }
+            } else {
+                std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
+            }
+            (*quarantine).push(start, layout, suspect);
         }
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if current().is_none() {
+        // SAFETY: see `allocation_count`.
+        let engines = current().is_none_or(|quarantine| unsafe { Quarantine::is_engines(quarantine) });
+        if engines && !arena::holds(start.addr()) {
             // SAFETY: the caller's promise.
-            return unsafe { self.realloc_outside(start, layout, size) };
+            return unsafe { System.realloc(start, layout, size) };
         }
         // SAFETY: the caller promises that `size` makes a layout, owns the old block and gives it up. The two blocks
         // are different.
@@ -401,27 +512,29 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-impl Allocator {
-    /// `realloc` where no execution runs.
-    ///
-    /// # Safety
-    /// As for [`GlobalAlloc::realloc`].
-    unsafe fn realloc_outside(self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        let new = whole_units(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
-        let old = whole_units(layout);
-        if old.align() == new.align() {
-            // SAFETY: the block was allocated with the old layout.
-            return unsafe { System.realloc(start, old, new.size()) };
-        }
-        // SAFETY: the caller's promise; the two blocks are different.
-        unsafe {
-            let block = System.alloc(new);
-            if !block.is_null() {
-                std::ptr::copy_nonoverlapping(start, block, layout.size().min(size));
-                System.dealloc(start, old);
-            }
-            block
+/// Whether a block that is freed looks as if it had been freed before. The bytes may never have been written; they are looked
+/// at as they are, and only ever raise a suspicion.
+///
+/// # Safety
+/// The block is mapped, and so large.
+#[inline]
+unsafe fn is_suspect(start: *mut u8, size: usize) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { size > 0 && start.read_volatile() == POISON && start.add(size - 1).read_volatile() == POISON }
+}
+
+/// Frees a block where no execution is to know of it.
+///
+/// # Safety
+/// As for [`GlobalAlloc::dealloc`].
+#[inline]
+unsafe fn free_outside(start: *mut u8, layout: Layout) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if arena::holds(start.addr()) {
+            arena::free_late(start, layout.size());
+        } else {
+            System.dealloc(start, layout);
         }
     }
 }

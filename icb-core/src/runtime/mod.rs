@@ -4,6 +4,7 @@ mod accesses;
 mod address_map;
 mod addressed;
 mod allocator;
+mod arena;
 mod atomics;
 mod backtrace;
 mod calls;
@@ -53,7 +54,7 @@ use crate::trace::{Failure, FailureKind, SourceLocation, ThreadId};
 use allocator::Quarantine;
 use coroutine::{Job, Resumption, Return};
 use execution::{Execution, GiveUp};
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -62,7 +63,11 @@ use threads::{Life, Thread};
 scoped_tls::scoped_thread_local!(static RUNNING: Running);
 
 /// The execution that runs on this OS thread.
-pub(crate) struct Running(UnsafeCell<Execution>);
+pub(crate) struct Running {
+    execution: UnsafeCell<Execution>,
+    /// Somebody has access to it: what is allocated now is the engine's own.
+    at_work: Cell<bool>,
+}
 
 impl Running {
     /// Access for a moment: `f` must not lead back here and must not switch coroutines.
@@ -70,18 +75,23 @@ impl Running {
     fn with<R>(&self, f: impl FnOnce(&mut Execution) -> R) -> R {
         // SAFETY: the execution is reached only through `RUNNING` on its own OS thread, and the closures passed in
         // this module neither call user code nor suspend, so no other reference to it exists meanwhile.
-        f(unsafe { &mut *self.0.get() })
+        let execution = unsafe { &mut *self.execution.get() };
+        self.at_work.set(true);
+        let result = f(execution);
+        self.at_work.set(false);
+        result
     }
 
     /// Access where a closure would stand in the way of the optimiser.
     ///
     /// # Safety
-    /// As long as the reference is in use, nothing must lead back here, and no coroutine must be switched to.
+    /// As long as the reference is in use, nothing must lead back here, and no coroutine must be switched to; where something may be
+    /// allocated, `at_work` says that the engine does it.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "the cell is in this type")]
     unsafe fn get(&self) -> &mut Execution {
         // SAFETY: the caller's promise; see `with`.
-        unsafe { &mut *self.0.get() }
+        unsafe { &mut *self.execution.get() }
     }
 }
 
@@ -163,11 +173,11 @@ impl CoroutineProgram {
         panics::install();
         left_panics::prepare();
         image::prepare();
-        CoroutineProgram {
-            main,
-            running: Box::new(Running(UnsafeCell::new(Execution::new(settings, tape)))),
-            model: 0,
-        }
+        let execution = UnsafeCell::new(Execution::new(settings, tape));
+        let mut running = Box::new(Running { execution, at_work: Cell::new(false) });
+        let at_work = &raw const running.at_work;
+        running.execution.get_mut().quarantine.listen_to(at_work);
+        CoroutineProgram { main, running, model: 0 }
     }
 
     /// Signs of life of the executions.
@@ -300,6 +310,8 @@ impl CoroutineProgram {
             if !self.running.with(|e| e.is_over(thread)) {
                 self.clean_up_after(thread, unwind);
             }
+            // The program has allocated it.
+            drop(self.running.with(|e| e.threads[thread].name.take()));
         }
         if self.running.with(|e| e.never_unwinds) {
             left_panics::settle();
@@ -321,6 +333,7 @@ impl CoroutineProgram {
             self.running.with(|e| {
                 e.set_current(thread);
                 e.unwinds_one = true;
+                e.quarantine.enter(thread);
             });
             coroutine.resumption().resume();
             self.running.with(|e| e.unwinds_one = false);
@@ -378,6 +391,7 @@ impl Execution {
             return None;
         }
         self.ledger.thread = self.current;
+        self.quarantine.enter(self.current);
         if self.accesses_hooked {
             self.tell_hooks();
         }

@@ -43,6 +43,7 @@ pub(super) fn enter_here(running: &Running, operation: Operation, place: Place) 
     if e.attention {
         return enter_attentively(running, operation, place);
     }
+    running.at_work.set(true);
     let me = e.current;
     e.announce(operation, place);
     if may_be_spun_on(operation.action) {
@@ -51,8 +52,12 @@ pub(super) fn enter_here(running: &Running, operation: Operation, place: Place) 
     if let Action::Receive { .. } = operation.action {
         e.receiver_waits(operation.object);
     }
-    if e.decide() == Next::Suspend {
+    let next = e.decide();
+    if next == Next::Suspend {
         e.stand_back(me, operation.action);
+    }
+    running.at_work.set(false);
+    if next == Next::Suspend {
         suspend(running, me);
     }
 }

@@ -1,0 +1,438 @@
+//! Where the blocks of the program under test lie: at the same addresses in every execution, so that what a test does by the
+//! address of something (a hash, an order of locks) is a function of the schedule. A window of addresses is divided into regions, one
+//! for each thread, so that the address of a block depends on what its own thread has allocated before it, and not on what others
+//! did meanwhile. A region only ever grows during an execution, and begins anew with the next one.
+//!
+//! What an execution leaves behind (the value of a `static`, a leak, what the test keeps from one execution to the next) stays
+//! where it is. A block that would have to lie there comes from the system's allocator instead, and all others lie where they would.
+//!
+//! The window is the process's, and lent to one execution at a time; where there is none, all blocks are the system allocator's.
+//! Knows addresses only: what is freed and when, `allocator` knows.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+/// Threads that have a region of their own; all later ones share the last.
+const REGIONS: usize = 256;
+/// Bytes of addresses of a region.
+const REGION: usize = 1 << (if usize::BITS == 64 { 32 } else { 16 });
+const LENGTH: usize = REGIONS * REGION;
+/// Large blocks lie from here on in a region.
+const LARGE_PART: usize = REGION / 4;
+/// Where the window lies in every process, if it can.
+#[cfg(all(unix, target_pointer_width = "64"))]
+const WINDOW: usize = 0x0800_0000_0000;
+
+/// Every block is so many units large.
+pub(super) const UNIT: usize = 16;
+/// Larger blocks are kept apart, in bytes: their memory goes back to the system when the execution is over.
+const LARGE: usize = 64 * 1024;
+/// The same goes for small ones beyond this much, in bytes.
+const RETAINED: usize = 4 << 20;
+/// Regions begin so many bytes after one another within their share of the window, lest their blocks are too much alike.
+const STAGGER: usize = 9 * 256;
+
+/// A multiple of the system's pages.
+#[cfg(target_os = "linux")]
+const PAGE: usize = 64 * 1024;
+
+/// Where no address lies.
+const NOWHERE: usize = usize::MAX - LENGTH;
+static BASE: AtomicUsize = AtomicUsize::new(NOWHERE);
+
+/// Whether the address lies in the window.
+#[inline]
+pub(super) fn holds(address: usize) -> bool {
+    address.wrapping_sub(BASE.load(Ordering::Relaxed)) < LENGTH
+}
+
+/// What a block of this size takes.
+#[inline]
+pub(super) const fn whole_units(size: usize) -> usize {
+    (size + (UNIT - 1)) & !(UNIT - 1)
+}
+
+/// Whether a block of this size is kept apart from small ones.
+pub(super) const fn is_kept_apart(size: usize) -> bool {
+    whole_units(size) > LARGE
+}
+
+/// Addresses: the first, and the one after the last.
+pub(super) type Range = (usize, usize);
+
+/// A part of the addresses of a region.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// The next block lies here.
+    cursor: usize,
+    /// Up to here nothing is in the way.
+    limit: usize,
+    floor: usize,
+    end: usize,
+}
+
+impl Part {
+    const NONE: Part = Part { cursor: 0, limit: 0, floor: 0, end: 0 };
+
+    const fn new(floor: usize, end: usize) -> Part {
+        Part { cursor: floor, limit: end, floor, end }
+    }
+
+    #[inline]
+    const fn used(&self) -> usize {
+        self.cursor - self.floor
+    }
+}
+
+/// The addresses of one thread.
+#[derive(Debug)]
+pub(super) struct Region {
+    small: Part,
+    large: Part,
+}
+
+/// The region where there is none: it has no room, and is never written to.
+pub(super) static NONE: Region = Region { small: Part::NONE, large: Part::NONE };
+
+/// Where a block is to lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed {
+    /// `None`: elsewhere.
+    pub(super) start: Option<usize>,
+    /// What the thread has passed over: it is nobody's in this execution.
+    pub(super) gap: Range,
+}
+
+impl Region {
+    /// The place of a block that is small and nothing special; zero if it needs a closer look.
+    #[inline]
+    pub(super) fn take(&mut self, size: usize, align: usize) -> usize {
+        let size = whole_units(size);
+        let start = self.small.cursor;
+        if size <= LARGE && align <= UNIT && size <= self.small.limit - start {
+            self.small.cursor = start + size;
+            return start;
+        }
+        0
+    }
+}
+
+/// What is between two executions.
+#[derive(Debug)]
+struct State {
+    regions: Vec<Region>,
+    /// What is in use from earlier executions: first byte and the one after the last, by address.
+    taken: Vec<Range>,
+    /// There is something in the regions besides the small blocks of this execution.
+    special: bool,
+}
+
+struct Shared {
+    lent: AtomicBool,
+    state: UnsafeCell<Option<State>>,
+}
+
+// SAFETY: the state is used only by whoever has the lease, and `lent` sees to it that there is one at most.
+unsafe impl Sync for Shared {}
+
+static SHARED: Shared = Shared { lent: AtomicBool::new(false), state: UnsafeCell::new(None) };
+
+/// Blocks that have been freed where no execution could take note of it: each begins with a pointer to the next, and its size.
+static LATE: AtomicPtr<Late> = AtomicPtr::new(std::ptr::null_mut());
+
+struct Late {
+    next: *mut Late,
+    size: usize,
+}
+
+/// A block of the window is freed outside an execution, by the engine, or on an OS thread that has none.
+///
+/// # Safety
+/// The block is the caller's, lies in the window, and is given up.
+#[cold]
+pub(super) unsafe fn free_late(start: *mut u8, size: usize) {
+    let late: *mut Late = start.cast();
+    let mut next = LATE.load(Ordering::Relaxed);
+    loop {
+        const { assert!(size_of::<Late>() <= UNIT && align_of::<Late>() <= UNIT) };
+        // SAFETY: a block has at least a unit, and is the caller's up to the exchange.
+        unsafe { late.write(Late { next, size }) };
+        match LATE.compare_exchange_weak(next, late, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(other) => next = other,
+        }
+    }
+}
+
+/// The addresses of [`free_late`] since it was asked last.
+fn freed_late() -> Vec<Range> {
+    let mut all = Vec::new();
+    let mut late = LATE.swap(std::ptr::null_mut(), Ordering::Acquire);
+    while !late.is_null() {
+        // SAFETY: `free_late` has written it, and nobody uses a block that has been freed.
+        let Late { next, size } = unsafe { late.read() };
+        all.push((late.addr(), late.addr() + whole_units(size)));
+        late = next;
+    }
+    all
+}
+
+/// The window, for one execution.
+#[derive(Debug)]
+pub(super) struct Lease(());
+
+/// What an execution has done with the window.
+#[derive(Debug)]
+pub(super) struct Account<I, J> {
+    /// Regions that it has used, from the first on.
+    pub(super) regions: usize,
+    /// Bytes given back, gaps included; `None` if that is not known well enough.
+    pub(super) given_back: Option<usize>,
+    /// Blocks given back.
+    pub(super) freed: I,
+    pub(super) gaps: J,
+}
+
+impl Lease {
+    /// The window, unless somebody else has it or there is none.
+    pub(super) fn take() -> Option<Lease> {
+        if SHARED.lent.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let lease = Lease(());
+        // SAFETY: whoever has set `lent` has the state.
+        let state = unsafe { &mut *SHARED.state.get() };
+        if state.is_none() {
+            // Without memory for it, it is asked for again the next time.
+            *state = reserve().map(State::new);
+        }
+        let state = state.as_mut()?;
+        if !LATE.load(Ordering::Relaxed).is_null() {
+            state.settle(0, std::iter::empty(), std::iter::empty());
+            state.rewind();
+        }
+        Some(lease)
+    }
+
+    fn state(&mut self) -> &mut State {
+        // SAFETY: the lease is the only one; its borrow goes with the result.
+        let state = unsafe { &mut *SHARED.state.get() };
+        match state {
+            Some(state) => state,
+            None => unreachable!("a lease is given out only where there is a window"),
+        }
+    }
+
+    /// The regions, [`REGIONS`] in number.
+    pub(super) fn regions(&mut self) -> *mut Region {
+        self.state().regions.as_mut_ptr()
+    }
+
+    /// The number of the region of a thread.
+    #[inline]
+    pub(super) fn region_of(thread: usize) -> usize {
+        thread.min(REGIONS - 1)
+    }
+
+    /// Whether earlier executions have left something behind.
+    pub(super) fn has_taken(&mut self) -> bool {
+        !self.state().taken.is_empty()
+    }
+
+    /// Whether the address lies in what earlier executions have left behind.
+    pub(super) fn is_taken(&mut self, address: usize) -> bool {
+        let taken = &self.state().taken;
+        let after = taken.partition_point(|&(start, _)| start <= address);
+        after > 0 && address < taken[after - 1].1
+    }
+
+    /// Whether a block of those that are kept apart is zero when it is given out, if it lies here.
+    pub(super) fn is_fresh(&mut self, address: usize) -> bool {
+        cfg!(target_os = "linux") && holds(address) && self.state().taken.is_empty()
+    }
+
+    /// The place of a block for which [`Region::take`] has none.
+    #[cold]
+    pub(super) fn place(&mut self, region: usize, size: usize, align: usize) -> Option<Placed> {
+        let State { regions, taken, special } = self.state();
+        let size = whole_units(size);
+        *special |= size > LARGE;
+        let region = &mut regions[region];
+        let part = if size <= LARGE { &mut region.small } else { &mut region.large };
+        let cursor = part.cursor;
+        let start = cursor.checked_next_multiple_of(align.max(UNIT))?;
+        let end = start.checked_add(size).filter(|&end| end <= part.end)?;
+        let next = taken.partition_point(|&(_, end)| end <= start);
+        let free = taken.get(next).is_none_or(|&(taken, _)| end <= taken);
+        part.cursor = end;
+        part.limit = limit(taken, part);
+        let gap = (cursor, if free { start } else { end });
+        Some(Placed { start: free.then_some(start), gap })
+    }
+
+    /// The execution is over: what it has not given back is in the way from now on.
+    #[inline]
+    pub(super) fn close(
+        mut self,
+        account: Account<impl Iterator<Item = Range>, impl Iterator<Item = Range>>,
+    ) {
+        let state = self.state();
+        let regions = &mut state.regions[..account.regions];
+        let used: usize = regions.iter().map(|region| region.small.used()).sum();
+        let nothing_special = !state.special && used <= RETAINED && LATE.load(Ordering::Relaxed).is_null();
+        if nothing_special && account.given_back == Some(used) {
+            regions.iter_mut().for_each(|region| region.small.cursor = region.small.floor);
+        } else {
+            state.close(account);
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        SHARED.lent.store(false, Ordering::Release);
+    }
+}
+
+/// How far the part's cursor may go with nothing in its way.
+#[inline]
+fn limit(taken: &[Range], part: &Part) -> usize {
+    if taken.is_empty() {
+        return part.end;
+    }
+    let next = taken.partition_point(|&(_, end)| end <= part.cursor);
+    taken.get(next).map_or(part.end, |&(start, _)| start.clamp(part.cursor, part.end))
+}
+
+impl State {
+    fn new(base: usize) -> State {
+        BASE.store(base, Ordering::Relaxed);
+        let region = |index: usize| {
+            let start = base + index * REGION;
+            let first = index * STAGGER % (1 << 14);
+            Region {
+                small: Part::new(start + first, start + LARGE_PART),
+                large: Part::new(start + LARGE_PART, start + REGION),
+            }
+        };
+        State { regions: (0..REGIONS).map(region).collect(), taken: Vec::new(), special: false }
+    }
+
+    /// Finds out what is still in use: of what had been taken and of what these regions have given out, whatever has not been
+    /// given back.
+    #[cold]
+    fn settle(
+        &mut self,
+        regions: usize,
+        freed: impl Iterator<Item = Range>,
+        gaps: impl Iterator<Item = Range>,
+    ) {
+        let mut freed: Vec<Range> = freed.chain(freed_late()).collect();
+        freed.sort_unstable();
+        let mut nobodys: Vec<Range> =
+            freed.iter().copied().chain(gaps).chain(self.taken.iter().copied()).collect();
+        nobodys.sort_unstable();
+        let parts = self.regions[..regions].iter().flat_map(|region| [&region.small, &region.large]);
+        let given_out: Vec<Range> = parts.map(|part| (part.floor, part.cursor)).collect();
+        let mut taken = without(&self.taken, &freed);
+        taken.extend(without(&given_out, &nobodys));
+        taken.sort_unstable();
+        self.taken = taken;
+    }
+
+    #[cold]
+    fn close(&mut self, account: Account<impl Iterator<Item = Range>, impl Iterator<Item = Range>>) {
+        let regions = &self.regions[..account.regions];
+        let used: usize = regions.iter().map(|region| region.small.used() + region.large.used()).sum();
+        if account.given_back != Some(used) || !LATE.load(Ordering::Relaxed).is_null() {
+            self.settle(account.regions, account.freed, account.gaps);
+        }
+        self.give_up_memory(account.regions);
+        self.rewind();
+    }
+
+    /// Gives large blocks back to the system, and what is beyond the usual. What is asked for there next is zero.
+    fn give_up_memory(&mut self, regions: usize) {
+        for Region { small, large } in &self.regions[..regions] {
+            if large.used() > 0 {
+                give_up(&self.taken, large.floor, large.cursor);
+            }
+            if small.used() > RETAINED {
+                give_up(&self.taken, small.floor + RETAINED, small.cursor);
+            }
+        }
+    }
+
+    /// The regions begin anew.
+    fn rewind(&mut self) {
+        let State { regions, taken, special } = self;
+        for part in regions.iter_mut().flat_map(|region| [&mut region.small, &mut region.large]) {
+            part.cursor = part.floor;
+            part.limit = limit(taken, part);
+        }
+        *special = !taken.is_empty();
+    }
+}
+
+/// The parts of these ranges that are in none of the others; both by address, and these without overlaps.
+fn without(ranges: &[Range], others: &[Range]) -> Vec<Range> {
+    let mut left = Vec::new();
+    let mut next = 0;
+    for &(mut start, end) in ranges {
+        while start < end {
+            while others.get(next).is_some_and(|&(_, end)| end <= start) {
+                next += 1;
+            }
+            let (from, to) = others.get(next).copied().unwrap_or((usize::MAX, usize::MAX));
+            if start < from {
+                left.push((start, end.min(from)));
+            }
+            start = to;
+        }
+    }
+    left
+}
+
+/// Addresses for the window: always the same ones, unless something else is there.
+#[cfg(all(unix, target_pointer_width = "64"))]
+fn reserve() -> Option<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    #[cfg(target_os = "linux")]
+    let there = flags | libc::MAP_FIXED_NOREPLACE;
+    #[cfg(not(target_os = "linux"))]
+    let there = flags;
+    let map = |at: usize, flags| {
+        // SAFETY: new memory is asked for, where nothing is or wherever there is room.
+        let start =
+            unsafe { libc::mmap(at as *mut _, LENGTH, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        (start != libc::MAP_FAILED).then(|| start.expose_provenance())
+    };
+    let start = map(WINDOW, there).or_else(|| map(0, flags))?;
+    #[cfg(target_os = "linux")]
+    // SAFETY: it is the memory that has just been mapped. Threads use little of their regions each; should the system not
+    // listen, that costs memory.
+    unsafe {
+        libc::madvise(start as *mut _, LENGTH, libc::MADV_NOHUGEPAGE);
+    }
+    Some(start)
+}
+
+#[cfg(not(all(unix, target_pointer_width = "64")))]
+fn reserve() -> Option<usize> {
+    None
+}
+
+/// The memory of these addresses goes back to the system, but for what is taken.
+#[cold]
+fn give_up(taken: &[Range], from: usize, to: usize) {
+    #[cfg(target_os = "linux")]
+    for (start, end) in without(&[(from, to.next_multiple_of(PAGE))], taken) {
+        let (start, end) = (start.next_multiple_of(PAGE), end / PAGE * PAGE);
+        if start < end {
+            // SAFETY: the addresses are the window's, and what lies there has been freed.
+            unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_DONTNEED) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (taken, from, to);
+}

@@ -1,0 +1,200 @@
+//! What a test does by the address of something is a function of its schedule: blocks of memory and stacks lie at the same
+//! addresses in every execution, whoever runs it, watches it or keeps something from it.
+
+use icb_std::model::{Builder, FailureKind, Reduction};
+use icb_std::sync::{Arc, Mutex};
+use icb_std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{LazyLock, PoisonError};
+
+/// The tests keep what they find in statics of the real `std`.
+fn alone() -> impl Drop {
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Addresses that executions have seen, by a number.
+struct Seen([AtomicUsize; 64]);
+
+impl Seen {
+    const fn new() -> Seen {
+        Seen([const { AtomicUsize::new(0) }; 64])
+    }
+
+    fn begin(&self) {
+        self.0.iter().for_each(|seen| seen.store(0, Relaxed));
+    }
+
+    /// The address is the one that it was the last time.
+    fn check<T: ?Sized>(&self, number: usize, there: &T) -> usize {
+        let address = std::ptr::from_ref(there).addr();
+        let before = self.0[number].swap(address, Relaxed);
+        assert!(before == 0 || before == address, "{number} lay at {before:#x} and lies at {address:#x}");
+        address
+    }
+}
+
+static SEEN: Seen = Seen::new();
+
+/// One of four, by the address.
+const fn bucket(address: usize) -> usize {
+    (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> (usize::BITS - 2)
+}
+
+/// Three threads take locks by the addresses of things of their own.
+fn buckets(rounds: usize) {
+    let locks: Arc<Vec<Mutex<usize>>> = Arc::new((0..4).map(|_| Mutex::new(0)).collect());
+    SEEN.check(0, &*locks);
+    let threads: Vec<_> = (1..=3)
+        .map(|number| {
+            let locks = locks.clone();
+            let name = format!("thread {number}");
+            let work = move || {
+                for round in 0..rounds {
+                    let small = Box::new(7_u64);
+                    let large = vec![0_u8; 100_000 * (round + 1)];
+                    let aligned = Box::new(Aligned(1));
+                    let place = number * 16 + round * 4;
+                    SEEN.check(place, &large[..]);
+                    SEEN.check(place + 1, &aligned.0);
+                    assert_eq!(SEEN.check(place + 1, &*aligned) % 128, 0);
+                    SEEN.check(place + 2, &round);
+                    *locks[bucket(SEEN.check(place + 3, &*small))].lock().unwrap() += 1;
+                }
+            };
+            thread::Builder::new().name(name).spawn(work).unwrap()
+        })
+        .collect();
+    // In the order of their addresses.
+    let mut in_order: Vec<&Mutex<usize>> = vec![&locks[3], &locks[0]];
+    in_order.sort_by_key(|lock| std::ptr::from_ref(*lock).addr());
+    in_order.into_iter().for_each(|lock| drop(lock.lock().unwrap()));
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(locks.iter().map(|lock| *lock.lock().unwrap()).sum::<usize>(), 3 * rounds);
+}
+
+#[repr(align(128))]
+struct Aligned(u8);
+
+#[test]
+fn blocks_and_stacks_lie_where_they_lay_before() {
+    let _alone = alone();
+    SEEN.begin();
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        let builder = Builder::new().max_bound(2).reduction(reduction);
+        let report = builder.max_executions(2_000).explore(|| buckets(2));
+        assert!(report.failure.is_none(), "{reduction:?}: {:?}", report.failure);
+        assert!(report.execution_count() > 5, "{reduction:?}");
+    }
+    let report = Builder::new().max_bound(1).check_leaks(true).explore(|| buckets(2));
+    assert!(report.failure.is_none() && report.complete, "{:?}", report.failure);
+}
+
+#[test]
+fn processes_that_search_together_agree() {
+    let _alone = alone();
+    SEEN.begin();
+    let explore = |workers| Builder::new().max_bound(2).workers(workers).explore(|| buckets(3));
+    let (one, two) = (explore(1), explore(2));
+    assert!(one.failure.is_none() && one.complete, "{:?}", one.failure);
+    assert!(one.execution_count() > 300, "{} executions", one.execution_count());
+    let counts = |report: &icb_std::model::Report| {
+        report.bounds.iter().map(|bound| (bound.executions, bound.states, bound.steps)).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(&one), counts(&two));
+}
+
+#[test]
+fn a_replay_with_its_backtraces_sees_the_same_addresses() {
+    let _alone = alone();
+    SEEN.begin();
+    // Fails where the second thread is in time; the message has an address.
+    let body = || {
+        let locks: Arc<Vec<Mutex<u64>>> = Arc::new((0..4).map(|_| Mutex::new(0)).collect());
+        let theirs = locks.clone();
+        let child = thread::spawn(move || {
+            let own = Box::new(1_u64);
+            *theirs[bucket(SEEN.check(1, &*own))].lock().unwrap() = *own;
+        });
+        let own = Box::new(2_u64);
+        SEEN.check(2, &*own);
+        if let Some(lock) = locks.iter().find(|lock| *lock.lock().unwrap() == 1) {
+            panic!("a lock at {:p}, with mine at {own:p}", std::ptr::from_ref(lock));
+        }
+        child.join().unwrap();
+    };
+    let failure = Builder::new().max_bound(2).explore(body).failure.expect("it fails");
+    assert_eq!(failure.kind, FailureKind::Panic, "{failure}");
+    for _ in 0..20 {
+        let again =
+            Builder::new().replay(failure.schedule.clone()).explore(body).failure.expect("it fails again");
+        assert_eq!((&again.message, &again.trace), (&failure.message, &failure.trace));
+    }
+}
+
+#[test]
+fn what_executions_keep_stays_as_it_is_and_moves_nothing_else() {
+    static KEPT: LazyLock<std::sync::Mutex<Vec<(usize, String)>>> = LazyLock::new(Default::default);
+    let _alone = alone();
+    SEEN.begin();
+    let report = Builder::new().max_bound(2).max_executions(3_000).explore(|| {
+        let mut blocks: Vec<Box<usize>> = Vec::new();
+        for number in 0..8 {
+            blocks.push(Box::new(number));
+            SEEN.check(number, &*blocks[number]);
+        }
+        let sum = Arc::new(Mutex::new(0));
+        let children = [1, 2].map(|value| {
+            let sum = sum.clone();
+            thread::spawn(move || {
+                let own = Box::new(value);
+                SEEN.check(8 + value, &*own);
+                *sum.lock().unwrap() += *own;
+                *sum.lock().unwrap() += *own;
+            })
+        });
+        let seen = *sum.lock().unwrap();
+        children.into_iter().for_each(|child| child.join().unwrap());
+        let mut kept = KEPT.lock().unwrap();
+        let number = kept.len();
+        if number % 5 == 4 {
+            // Some go again.
+            kept.retain(|(number, _)| number % 5 != 1);
+        }
+        kept.push((number, format!("number {number} has seen {seen}")));
+        // Nobody will ever free it.
+        std::mem::forget(Box::new(number));
+    });
+    assert!(report.failure.is_none(), "{:?}", report.failure);
+    assert!(report.execution_count() > 20);
+    for (number, text) in KEPT.lock().unwrap().iter() {
+        assert!(text.starts_with(&format!("number {number} has seen ")), "{text}");
+    }
+}
+
+/// Bytes of memory that this process uses.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
+    status.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn long_searches_take_no_more_memory_than_short_ones() {
+    let _alone = alone();
+    SEEN.begin();
+    let explore = |count| {
+        let report = Builder::new()
+            .strategy(icb_std::model::Strategy::Random { seed: 1 })
+            .max_executions(count)
+            .explore(|| buckets(2));
+        assert!(report.failure.is_none(), "{:?}", report.failure);
+        assert_eq!(report.execution_count(), count);
+    };
+    explore(500);
+    let before = resident();
+    explore(4_000);
+    let after = resident();
+    assert!(after < before + (1 << 20), "{before} bytes, then {after}");
+}
