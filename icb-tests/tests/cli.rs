@@ -275,6 +275,7 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "Mutex<i64> #",
             "proved unchanged::lib::tests::deposits: no failure in any execution (exhaustive)",
             "proved unchanged::lib::tests::in_the_order_of_a_hash_map: no failure in any execution (exhaustive)",
+            "proved unchanged::lib::tests::in_the_order_of_addresses: no failure in any execution",
             "proved unchanged::lib::tests::dates: no failure in any execution",
             "proved unchanged::lib::tests::an_event_loop: no failure in any execution",
             "proved unchanged::lib::tests::an_idle_worker_that_aborts_when_unwound: no failure in any execution",
@@ -282,7 +283,7 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "one thread unchanged::lib::tests::a_result, unchanged::lib::tests::one_thread, ",
             "unchanged::lib::tests::panics_as_expected\n",
             "run once unchanged::lib::tests::waits_for_a_pipe: it blocks, or computes very long, outside the model",
-            "10 passed, 1 failed",
+            "11 passed, 1 failed",
             "Replay it with:  cargo icb replay ",
         ],
     );
@@ -295,9 +296,13 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
         &[
             "FAILED unchanged::lib::tests::a_result_that_fails: panic: ",
             "FAILED unchanged::lib::tests::does_not_panic: panic: test did not panic as expected",
-            "0 passed, 2 failed",
+            "FAILED unchanged::lib::tests::shows_an_address: panic: ",
+            "0 passed, 3 failed",
         ],
     );
+    // Another process comes to the same message, with the same address.
+    icb_with("unchanged", "replay unchanged::lib::tests::shows_an_address", &[])
+        .check(FAILED, &["left: Some(\"0x", "The failure shows again."]);
     // Cargo compiles nothing that has been compiled, and starts at once.
     let again = icb_with("unchanged", "test one_thread", &[]);
     again.check(PASSED, &["1 passed, 0 failed"]);

@@ -207,12 +207,13 @@ fn command(launch: &Launch<'_>, channel: &Path) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    end_with_us(&mut command);
+    before_it_begins(&mut command);
     command
 }
 
-/// Ctrl-C is for us alone; and when we are killed, the process is.
-fn end_with_us(command: &mut Command) {
+/// Ctrl-C is for us alone; and when we are killed, the process is. Its program lies where it lies in the others: a replay is to find
+/// the same addresses as the search. (Some containers refuse that: what depends on the address of a `static` then diverges.)
+fn before_it_begins(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     #[cfg(target_os = "linux")]
@@ -222,6 +223,10 @@ fn end_with_us(command: &mut Command) {
             // SAFETY: plain system calls, allowed between fork and exec.
             let orphaned = unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                let persona = libc::personality(0xFFFF_FFFF);
+                if persona >= 0 {
+                    libc::personality((persona | libc::ADDR_NO_RANDOMIZE) as _);
+                }
                 libc::getppid() as u32 != parent
             };
             if orphaned { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) }

@@ -60,7 +60,7 @@ impl std::fmt::Debug for AddressMap {
 const FIRST_BITS: u32 = 8;
 const MAX_STRIDE: usize = 16;
 /// Binary logarithm of the granularity, in bytes, at which objects are looked for before a block is searched.
-const LINE: u32 = 5;
+const LINE: u32 = 4;
 
 /// Where a block may hold something, as bits: a bit stands for many places, so that one word says of most blocks that
 /// nothing which has been entered is in them. `None`: the block is too large for that.

@@ -208,8 +208,8 @@ impl Lease {
         }
         let state = state.as_mut()?;
         if !LATE.load(Ordering::Relaxed).is_null() {
-            state.settle(0, std::iter::empty(), std::iter::empty());
-            state.rewind();
+            let regions = state.settle(0, std::iter::empty(), std::iter::empty());
+            state.rewind(regions);
         }
         Some(lease)
     }
@@ -319,14 +319,14 @@ impl State {
     }
 
     /// Finds out what is still in use: of what had been taken and of what these regions have given out, whatever has not been
-    /// given back.
+    /// given back. The regions that have to know of it, from the first on.
     #[cold]
     fn settle(
         &mut self,
         regions: usize,
         freed: impl Iterator<Item = Range>,
         gaps: impl Iterator<Item = Range>,
-    ) {
+    ) -> usize {
         let mut freed: Vec<Range> = freed.chain(freed_late()).collect();
         freed.sort_unstable();
         let mut nobodys: Vec<Range> =
@@ -337,18 +337,26 @@ impl State {
         let mut taken = without(&self.taken, &freed);
         taken.extend(without(&given_out, &nobodys));
         taken.sort_unstable();
+        if self.taken == taken {
+            return regions;
+        }
         self.taken = taken;
+        REGIONS
     }
 
     #[cold]
     fn close(&mut self, account: Account<impl Iterator<Item = Range>, impl Iterator<Item = Range>>) {
-        let regions = &self.regions[..account.regions];
-        let used: usize = regions.iter().map(|region| region.small.used() + region.large.used()).sum();
+        let used: usize = self.regions[..account.regions]
+            .iter()
+            .map(|region| region.small.used() + region.large.used())
+            .sum();
+        let used_regions = account.regions;
+        let mut regions = used_regions;
         if account.given_back != Some(used) || !LATE.load(Ordering::Relaxed).is_null() {
-            self.settle(account.regions, account.freed, account.gaps);
+            regions = self.settle(regions, account.freed, account.gaps);
         }
-        self.give_up_memory(account.regions);
-        self.rewind();
+        self.give_up_memory(used_regions);
+        self.rewind(regions);
     }
 
     /// Gives large blocks back to the system, and what is beyond the usual. What is asked for there next is zero.
@@ -363,10 +371,10 @@ impl State {
         }
     }
 
-    /// The regions begin anew.
-    fn rewind(&mut self) {
-        let State { regions, taken, special } = self;
-        for part in regions.iter_mut().flat_map(|region| [&mut region.small, &mut region.large]) {
+    /// The first regions begin anew.
+    fn rewind(&mut self, regions: usize) {
+        let State { regions: all, taken, special } = self;
+        for part in all[..regions].iter_mut().flat_map(|region| [&mut region.small, &mut region.large]) {
             part.cursor = part.floor;
             part.limit = limit(taken, part);
         }
@@ -435,4 +443,90 @@ fn give_up(taken: &[Range], from: usize, to: usize) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (taken, from, to);
+}
+
+#[cfg(all(test, unix, target_pointer_width = "64"))]
+mod tests {
+    use super::*;
+
+    /// Other tests run executions meanwhile.
+    fn lease() -> Lease {
+        loop {
+            if let Some(lease) = Lease::take() {
+                return lease;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn take(
+        lease: &mut Lease,
+        region: usize,
+        size: usize,
+        align: usize,
+        gaps: &mut Vec<Range>,
+    ) -> Option<usize> {
+        // SAFETY: the numbers are below `REGIONS`, and the lease is this test's.
+        let quick = unsafe { (*lease.regions().add(region)).take(size, align) };
+        if quick > 0 {
+            return Some(quick);
+        }
+        let placed = lease.place(region, size, align).expect("there is room");
+        gaps.push(placed.gap);
+        placed.start
+    }
+
+    /// One execution: what it takes, and gives back but for the blocks with these numbers.
+    fn run(keep: &[usize]) -> Vec<Option<usize>> {
+        let mut lease = lease();
+        let mut gaps = Vec::new();
+        let sizes = [(24, 8), (1, 1), (200, 128), (100_000, 8), (70_000, 4096), (16, 16)];
+        let both = sizes.iter().flat_map(|&block| [(7, block), (8, block)]);
+        let blocks: Vec<_> = both
+            .map(|(region, (size, align))| (take(&mut lease, region, size, align, &mut gaps), size, align))
+            .collect();
+        let places: Vec<_> = blocks.iter().map(|block| block.0).collect();
+        for (start, _, align) in &blocks {
+            assert!(start.is_none_or(|start| holds(start) && start.is_multiple_of(*align)));
+        }
+        let back = blocks.iter().enumerate().filter(|(number, _)| !keep.contains(number));
+        let freed: Vec<Range> =
+            back.filter_map(|(_, &(start, size, _))| Some((start?, start? + whole_units(size)))).collect();
+        let length = |ranges: &[Range]| ranges.iter().map(|(start, end)| end - start).sum::<usize>();
+        lease.close(Account {
+            regions: 9,
+            given_back: Some(length(&freed) + length(&gaps)),
+            freed: freed.into_iter(),
+            gaps: gaps.into_iter(),
+        });
+        places
+    }
+
+    #[test]
+    fn what_is_left_behind_moves_nothing_and_can_be_given_back_later() {
+        let first = run(&[]);
+        assert!(first.iter().all(Option::is_some));
+        assert_eq!(run(&[2, 6]), first);
+        for _ in 0..3 {
+            // Whoever would lie there lies elsewhere.
+            let places = run(&[]);
+            for (number, (place, first)) in places.iter().zip(&first).enumerate() {
+                assert_eq!(*place, first.filter(|_| ![2, 6].contains(&number)), "{number}");
+            }
+        }
+        for (number, size) in [(2, 1), (6, 100_000)] {
+            let start = first[number].expect("it was there");
+            assert!(lease().is_taken(start));
+            // SAFETY: the block is this test's.
+            unsafe { free_late(std::ptr::with_exposed_provenance_mut(start), size) };
+        }
+        assert_eq!(run(&[]), first);
+    }
+
+    #[test]
+    fn ranges_without_others() {
+        let others = [(0, 2), (5, 7), (6, 9), (20, 30)];
+        assert_eq!(without(&[(1, 6), (8, 22), (25, 26), (29, 31)], &others), [(2, 5), (9, 20), (30, 31)]);
+        assert_eq!(without(&[(1, 6)], &[]), [(1, 6)]);
+    }
 }
