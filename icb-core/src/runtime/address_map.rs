@@ -120,7 +120,7 @@ impl AddressMap {
     pub(crate) fn insert(&mut self, key: usize, value: u32) {
         let address = key >> KIND_BITS;
         self.stride = self.stride.min(1 << address.trailing_zeros().min(8));
-        self.lines |= line_bit(address >> LINE);
+        self.lines |= lines(address, 1).unwrap_or(u64::MAX);
         self.kinds |= 1 << (key & ((1 << KIND_BITS) - 1));
         if (self.used + 1) * 2 > self.entries.len() {
             self.grow();

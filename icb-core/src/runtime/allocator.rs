@@ -307,20 +307,18 @@ impl Quarantine {
 
     /// The execution is over: gives the memory back.
     fn flush(&mut self) {
-        // SAFETY: `length` entries have been written.
         let blocks = match self.length {
             0 => &[][..],
+            // SAFETY: `length` entries have been written.
             length => unsafe { std::slice::from_raw_parts(self.blocks, length) },
         };
         if !self.passes && (self.holds_others || self.lease.is_none()) {
-            for block in blocks.iter().filter(|block| !block.is_gap() && block.size > 0) {
-                // SAFETY: the block was allocated by the system's allocator with this layout, or lies in the window and no
-                // lease will know of it; its owner freed it.
-                match Layout::from_size_align(block.size, block.align as usize) {
-                    Ok(layout) if self.lease.is_none() || !arena::holds(block.start) => unsafe {
-                        free_outside(block.start as *mut u8, layout);
-                    },
-                    _ => {}
+            let others = blocks.iter().filter(|block| !block.is_gap() && block.size > 0);
+            for block in others.filter(|block| self.lease.is_none() || !arena::holds(block.start)) {
+                if let Ok(layout) = Layout::from_size_align(block.size, block.align as usize) {
+                    // SAFETY: the block was allocated by the system's allocator with this layout, or lies in the window and no
+                    // lease will know of it; its owner freed it.
+                    unsafe { free_outside(block.start as *mut u8, layout) };
                 }
             }
         }
