@@ -89,6 +89,10 @@ fn bad_input_is_refused_in_one_sentence() {
             said.text
         );
     }
+    for list in ["--only", "--except"] {
+        let said = icb_with("unchanged", &format!("test {list} nowhere"), &[]);
+        said.check(USAGE, &["there is no package `nowhere`", list]);
+    }
     let said = icb_with("cases", "test", &[("ICB_MAX_BOUND", "two")]);
     said.check(USAGE, &["'two'", "a bound is a number of preemptions"]);
 }

@@ -111,7 +111,7 @@ fn build_unchanged(
     built: &mut Build,
 ) -> Result<(), Error> {
     let mut recipe = Recipe::new(workspace, options)?;
-    let lists = Lists::new(workspace, options);
+    let lists = Lists::new(workspace, options)?;
     recipe.accesses = accesses::decide(workspace, targets, options, &recipe, &lists.seen())?;
     let facade = facade::prepare(workspace, options, &recipe.triple)?;
     let zero = Zero::new(workspace, lists, facade);

@@ -11,6 +11,7 @@ use super::metadata::Workspace;
 use super::swap::Environment;
 use super::wrapper;
 use crate::cli::{BuildArgs, TargetArgs};
+use crate::exit_code::Error;
 use cargo_metadata::{DependencyKind, Package};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -89,16 +90,29 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// What the command line and the manifests ask for.
-    pub(crate) fn new(workspace: &Workspace, options: &BuildArgs) -> Lists {
+    /// What the command line and the manifests ask for. Fails if there is no such package.
+    pub(crate) fn new(workspace: &Workspace, options: &BuildArgs) -> Result<Lists, Error> {
         let mut only = workspace.listed("only", &options.only);
         let mut except = workspace.listed("except", &options.except);
+        if !(only.is_empty() && except.is_empty()) {
+            let graph = workspace.graph(options)?;
+            let is_there =
+                |name: &&String| graph.packages.iter().any(|package| package.name.as_str() == *name);
+            for (list, names) in [("only", &only), ("except", &except)] {
+                if let Some(name) = names.iter().find(|name| !is_there(name)) {
+                    return Err(Error::Usage(format!(
+                        "there is no package `{name}` in the workspace or among its dependencies; see --{list} and \
+                         `metadata.icb.{list}` in Cargo.toml"
+                    )));
+                }
+            }
+        }
         if !only.is_empty() {
             // What is tested itself is always instrumented, or there would be nothing to explore.
             only.extend(workspace.names().map(str::to_owned));
         }
         except.extend(OWN.map(str::to_owned));
-        Lists { only, except }
+        Ok(Lists { only, except })
     }
 
     /// The packages that the model sees.
