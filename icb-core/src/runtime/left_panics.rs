@@ -96,7 +96,9 @@ pub fn leave_at_abort() {
         e.never_unwinds |= leaves;
         leaves
     });
-    while leaves {
-        running.with(|e| e.threads[e.current].suspension).suspend();
+    if leaves {
+        loop {
+            running.with(|e| e.threads[e.current].suspension).suspend();
+        }
     }
 }
