@@ -3,7 +3,9 @@
 use super::execution::{Execution, Next, Script};
 use super::threads::{Life, Readiness};
 use crate::program::{BranchPoint, Chooser, End, Foreseen, Place, SchedulingPoint};
-use crate::trace::{Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ThreadId};
+use crate::trace::{
+    Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ScheduleEntry, ThreadId,
+};
 
 /// Timed waits of a thread that expire after the test has ended: a thread that waits in a loop (an idle worker of a pool)
 /// waits for ever.
@@ -249,10 +251,7 @@ impl Execution {
             }
         }
         if self.step_count >= self.settings.max_steps || self.tape.is_full() {
-            let message = format!(
-                "one execution took more than {} steps: the test may never end, or max_steps is too small for it",
-                self.settings.max_steps
-            );
+            let message = self.too_long();
             self.fail(Failure::new(FailureKind::StepLimit, message));
             return Next::Suspend;
         }
@@ -421,6 +420,29 @@ impl Execution {
     /// The previous step was a yield: leaving its thread is free.
     pub(super) fn set_yielded(&mut self) {
         self.yielded = true;
+    }
+
+    /// What there is to say of an execution that has come to the limit on steps.
+    #[cold]
+    fn too_long(&mut self) -> String {
+        let limit = self.settings.max_steps;
+        let (me, schedule) = (ThreadId::new(self.current), self.tape.schedule());
+        let threads = schedule.entries().iter().rev().filter_map(|entry| match entry {
+            ScheduleEntry::Run { thread, .. } => Some(*thread),
+            ScheduleEntry::Branch { .. } => None,
+        });
+        let alone = threads.take_while(|&thread| thread == me).count();
+        let waiting = self.enabled.iter().map(ThreadId::new).find(|&thread| thread != me);
+        match waiting.filter(|_| alone as u64 > limit / 2) {
+            Some(waiting) => format!(
+                "one execution took more than {limit} steps, the last {alone} of them by {me} while {waiting} could go on: if {me} \
+                 waits for {waiting}, its loop should pause (yield_now, spin_loop), and is harmless where the system lets {waiting} \
+                 run in time; else max_steps is too small for it"
+            ),
+            None => format!(
+                "one execution took more than {limit} steps: the test may never end, or max_steps is too small for it"
+            ),
+        }
     }
 
     /// Nobody is enabled. Lets time pass, or lets a spinning thread turn once more; else it is a failure.
