@@ -4,9 +4,10 @@
 //!
 //! `std` counts the panics under way of each thread of the system, and a panic that is left is never caught. All threads of
 //! an execution share one thread of the system, so what was left is caught here in its stead: with a copy of the
-//! unwinder's exception object, taken beforehand. If that cannot be had (another unwinder, another allocator), the
+//! unwinder's exception object, taken when the first thread is left. If that cannot be had (another unwinder, another allocator), the
 //! process aborts as it would without this.
 
+use super::allocator::aside;
 use super::running;
 use std::alloc::{Layout, alloc, dealloc};
 use std::hint::black_box;
@@ -30,11 +31,6 @@ static COPIED: OnceLock<Option<Exception>> = OnceLock::new();
 
 unsafe extern "C-unwind" {
     fn _Unwind_RaiseException(exception: *mut Exception) -> i32;
-}
-
-/// Called before there are executions, which keep memory from being used again.
-pub(super) fn prepare() {
-    COPIED.get_or_init(copy);
 }
 
 /// An exception object, found where it was probably allocated, and known by its class.
@@ -91,14 +87,12 @@ pub(super) fn settle() {
 /// it goes no further instead, and nothing is unwound from now on. Else returns.
 pub fn leave_at_abort() {
     let Some(running) = running() else { return };
-    let leaves = running.with(|e| {
-        let leaves = e.unwinds_one && COPIED.get().is_some_and(Option::is_some);
-        e.never_unwinds |= leaves;
-        leaves
-    });
-    if leaves {
-        loop {
-            running.with(|e| e.threads[e.current].suspension).suspend();
-        }
+    // Not taken before it is needed: tools that watch over memory do not like how it is found.
+    if !running.with(|e| e.unwinds_one) || COPIED.get_or_init(|| aside(copy)).is_none() {
+        return;
+    }
+    running.with(|e| e.never_unwinds = true);
+    loop {
+        running.with(|e| e.threads[e.current].suspension).suspend();
     }
 }

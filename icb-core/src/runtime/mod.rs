@@ -171,7 +171,6 @@ impl CoroutineProgram {
     #[must_use]
     pub fn new(main: Arc<dyn Fn() + Send + Sync>, settings: Settings, tape: Tape) -> Self {
         panics::install();
-        left_panics::prepare();
         image::prepare();
         let execution = UnsafeCell::new(Execution::new(settings, tape));
         let mut running = Box::new(Running { execution, at_work: Cell::new(false) });
