@@ -96,6 +96,12 @@ impl VectorClock {
         *self.entry(thread) += 1;
     }
 
+    /// [`tick`](Self::tick) for one of the first [`INLINE`] threads.
+    #[inline(always)]
+    pub fn tick_inline(&mut self, thread: usize) {
+        self.inline[thread] += 1;
+    }
+
     /// Entry-wise maximum: afterwards this clock has seen what either has.
     #[inline]
     pub fn join(&mut self, other: &VectorClock) {

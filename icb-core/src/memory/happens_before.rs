@@ -6,7 +6,7 @@
 //! and release; their total order is the order of execution. Not modelled: values other than the latest one
 //! (weak memory), consume.
 
-use crate::clock::VectorClock;
+use crate::clock::{INLINE, VectorClock};
 use crate::trace::Ordering;
 
 /// What one thread has seen.
@@ -34,6 +34,19 @@ impl ThreadClock {
         self.clock.tick(thread);
         self.has_unfenced = false;
         self.has_fence = false;
+    }
+
+    /// [`begin`](Self::begin) and the spawn that `parent` goes on from, if that takes no more than a copy of few threads; else
+    /// nothing is done.
+    #[inline(always)]
+    pub fn begin_shortly(&mut self, thread: usize, spawner: usize, parent: &mut ThreadClock) -> bool {
+        let few = thread < INLINE && parent.clock.publish_few(spawner, &mut self.clock);
+        if few {
+            self.clock.tick_inline(thread);
+            self.has_unfenced = false;
+            self.has_fence = false;
+        }
+        few
     }
 
     /// Publishes into `target`, replacing what it held, and advances.

@@ -115,6 +115,21 @@ impl AddressMap {
         }
     }
 
+    /// [`get`](Self::get), if the first two places say it; else `None`.
+    #[inline(always)]
+    pub(crate) fn get_soon(&self, key: usize) -> Option<u32> {
+        let index = self.slot(key);
+        for entry in self.entries.get(index..index + 2)? {
+            if entry.epoch != self.epoch {
+                return None;
+            }
+            if entry.key == key {
+                return Some(entry.value);
+            }
+        }
+        None
+    }
+
     /// Enters an object.
     #[cold]
     pub(crate) fn insert(&mut self, key: usize, value: u32) {
@@ -203,9 +218,10 @@ mod tests {
 
     #[test]
     fn a_freed_block_takes_its_objects_along() {
-        for size in [64, 4096] {
+        for (size, others) in [(64, 0), (4096, 0), (64, 20), (4096, 20)] {
             let mut map = AddressMap::new();
             map.begin(1);
+            (0..others).for_each(|other| map.insert(key(100_000 + other * 8, Kind::Cell), 9));
             map.insert(key(1000, Kind::Atomic), 1);
             map.insert(key(1008, Kind::Cell), 2);
             map.insert(key(1000 + size, Kind::Atomic), 3);

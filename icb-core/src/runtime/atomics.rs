@@ -235,7 +235,7 @@ impl Execution {
         if self.quarantine.has_news() {
             return None;
         }
-        let object = self.map.get(key(target.address.addr(), Kind::Atomic))?;
+        let object = self.map.get_soon(key(target.address.addr(), Kind::Atomic))?;
         (object != GONE).then(|| ObjectId::new(object as usize))
     }
 

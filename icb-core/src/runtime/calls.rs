@@ -2,7 +2,7 @@
 
 use super::perform::{enter, enter_here, halt, perform, perform_join};
 use super::threads::Local;
-use super::{ThreadJob, execution_is_unwinding, running};
+use super::{Running, ThreadJob, execution_is_unwinding, running};
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, ThreadId};
 use std::panic::Location;
 use std::sync::Arc;
@@ -73,15 +73,33 @@ pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain
     if running.with(|e| e.attention && e.giving_up) {
         return Some((running.with(|e| ThreadId::new(e.current)), epoch));
     }
+    let mut job = ThreadJob::Spawned(main);
+    if name.is_none() && stack_size.is_none() {
+        match running.with(|e| e.spawn_shortly(location.into(), job)) {
+            Ok(child) => return Some((child, epoch)),
+            Err(same) => job = same,
+        }
+    }
+    Some((create(running, name, stack_size, location, job), epoch))
+}
+
+/// A spawn's effect.
+#[inline(never)]
+fn create(
+    running: &Running,
+    name: Option<Arc<str>>,
+    stack_size: Option<usize>,
+    location: &'static Location<'static>,
+    job: ThreadJob,
+) -> ThreadId {
     if running.with(|e| e.thread_count) > crate::recording::MAX_THREADS {
         panic!("one execution has more than {} threads", crate::recording::MAX_THREADS);
     }
-    let child = running.with(|e| {
-        let child = e.create_thread(name, stack_size, Some(location.into()), ThreadJob::Spawned(main));
+    running.with(|e| {
+        let child = e.create_thread(name, stack_size, Some(location.into()), job);
         e.finish_spawn(child);
         child
-    });
-    Some((child, epoch))
+    })
 }
 
 /// Blocks until the thread of the execution with this epoch has ended. Its panic, if it had one, counts as handled.
@@ -91,8 +109,7 @@ pub fn join(thread: ThreadId, epoch: u32) {
     if running.with(|e| e.epoch) != epoch {
         return;
     }
-    let object = running.with(|e| e.threads[thread.index()].object);
-    perform_join(running, object, Location::caller());
+    perform_join(running, thread, Location::caller());
 }
 
 /// Whether the thread has ended (`JoinHandle::is_finished`), a read of the thread.

@@ -117,8 +117,8 @@ impl<J: Job> Coroutine<J> {
     /// Gives it a job; it begins with the next [`resume`](Resumption::resume).
     #[inline]
     pub(crate) fn assign(&self, job: J) {
-        // SAFETY: the body is suspended, since whoever owns it calls this.
-        unsafe { *(*self.0.as_ptr()).job.get() = Some(job) };
+        // SAFETY: the body is suspended, since whoever owns it calls this; it has taken the job before.
+        unsafe { (*self.0.as_ptr()).job.get().write(Some(job)) };
     }
 
     /// Takes back a job that has not begun.

@@ -125,6 +125,8 @@ pub(super) struct Execution {
     pub(super) resolver: super::backtrace::Resolver,
     pub(super) tape: Tape,
     pub(super) pool: Pool<super::ThreadJob>,
+    /// Some thread has a stack that does not stay with its slot.
+    pub(super) has_large_stacks: bool,
     pub(super) end: Option<End>,
     pub(super) promotion: bool,
     pub(super) giving_up: bool,
@@ -220,6 +222,7 @@ impl Execution {
     pub(super) fn new(settings: Settings, tape: Tape) -> Self {
         Execution {
             pool: Pool::new(settings.stack_size),
+            has_large_stacks: false,
             settings,
             promoted: HashSet::new(),
             epoch: 0,
@@ -342,6 +345,7 @@ impl Execution {
         self.giving_up = false;
         self.runs_out = false;
         self.left_waiting = false;
+        self.has_large_stacks = false;
         self.give_up_steps = 0;
         self.now = Duration::ZERO;
         self.idle_wakes = 0;

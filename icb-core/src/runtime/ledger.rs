@@ -49,9 +49,11 @@ impl std::fmt::Debug for Ledger {
 impl Ledger {
     /// An execution begins: what is to be written down during it.
     pub(super) fn begin(&mut self, allocations: bool, histories: bool) {
+        if self.keeps_histories {
+            self.histories.clear();
+            self.objects.clear();
+        }
         (self.allocations, self.keeps_histories) = (allocations, histories);
-        self.histories.clear();
-        self.objects.clear();
         self.run += 1;
         self.next_ordinal = 0;
     }

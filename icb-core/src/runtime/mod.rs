@@ -302,7 +302,8 @@ impl CoroutineProgram {
         let count = self.running.with(|e| {
             e.giving_up = true;
             e.attention = true;
-            e.thread_count
+            let all_are_over = e.ended_count == e.thread_count && !e.has_large_stacks;
+            if all_are_over { 0 } else { e.thread_count }
         });
         // Latest first: what a thread has borrowed for its own threads is still there when these are unwound.
         for thread in (0..count).rev() {
@@ -351,6 +352,9 @@ impl CoroutineProgram {
 
     /// Puts the statics back, in the order opposite to that in which they were first used.
     fn restore_statics(&self) {
+        if self.running.with(|e| e.at_end.is_empty() && e.statics.is_empty()) {
+            return;
+        }
         let (at_end, statics) =
             self.running.with(|e| (std::mem::take(&mut e.at_end), std::mem::take(&mut e.statics)));
         for action in at_end.into_iter().rev() {
@@ -394,7 +398,7 @@ impl Execution {
         if self.accesses_hooked {
             self.tell_hooks();
         }
-        match &self.threads[self.current].coroutine {
+        match &self.threads.mine().coroutine {
             Some(coroutine) => Some(coroutine.resumption()),
             None => unreachable!("thread {} was chosen and has no coroutine", self.current),
         }

@@ -5,7 +5,7 @@ use super::object::Effect;
 use super::threads::{Life, Readiness, Thread};
 use super::{GiveUp, Running, execution_is_unwinding};
 use crate::program::Place;
-use crate::trace::{Action, ObjectId, Operation};
+use crate::trace::{Action, ObjectId, Operation, ThreadId};
 use std::panic::Location;
 
 /// Whether a loop around the operation, without a hint, could be waiting for something.
@@ -209,8 +209,9 @@ pub(super) fn perform(
 
 /// [`perform`] for a join.
 #[inline(always)]
-pub(super) fn perform_join(running: &Running, thread: ObjectId, location: &'static Location<'static>) {
-    let operation = Operation::new(Action::Join, thread);
+pub(super) fn perform_join(running: &Running, thread: ThreadId, location: &'static Location<'static>) {
+    let object = running.with(|e| e.threads[thread.index()].object);
+    let operation = Operation::new(Action::Join, object);
     if running.with(|e| e.attention && e.giving_up) {
         return count_while_giving_up(running);
     }
@@ -218,7 +219,9 @@ pub(super) fn perform_join(running: &Running, thread: ObjectId, location: &'stat
     if running.with(|e| e.attention && e.giving_up) {
         return count_while_giving_up(running);
     }
-    running.with(|e| e.join(operation));
+    if !running.with(|e| e.join_shortly(thread.index(), object)) {
+        running.with(|e| e.join(operation));
+    }
 }
 
 /// Operations that a thread performs while it is being unwound because the execution is given up: answered at once,

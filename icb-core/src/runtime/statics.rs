@@ -47,6 +47,10 @@ impl Statics {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.atomics.is_empty() && self.variables.is_empty()
+    }
+
     /// The execution has ended: every static is what it was.
     pub(super) fn put_back(self) {
         for (address, size, bytes) in self.atomics {

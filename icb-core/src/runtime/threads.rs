@@ -258,21 +258,28 @@ impl Thread {
         spawn_index: u64,
         name: Option<Arc<str>>,
     ) {
+        self.name = name;
+        self.panic = None;
+        self.stack.clear();
+        // Of an execution whose threads were given up as they were.
+        self.locals.clear();
+        self.reset_warm(object, parent, spawn_index);
+    }
+
+    /// [`reset`](Self::reset), where the slot [is warm](Self::is_warm).
+    #[inline(always)]
+    pub(crate) fn reset_warm(&mut self, object: ObjectId, parent: Option<usize>, spawn_index: u64) {
         self.life = Life::Unborn;
         self.object = object;
         self.token_object = ObjectId::NONE;
         self.parent = parent;
         self.spawn_index = spawn_index;
         self.spawn_count = 0;
-        self.name = name;
         self.readiness = Readiness::Ready;
         self.expired = None;
         self.notified = false;
         self.token = false;
         self.unwinding = false;
-        if self.panic.is_some() {
-            self.panic = None;
-        }
         self.panicked = false;
         self.panic_handled = false;
         self.reads.clear();
@@ -290,13 +297,20 @@ impl Thread {
         self.in_foreign = false;
         self.unwinds_late = false;
         self.spurious_failures = 0;
-        self.stack.clear();
-        // Of an execution whose threads were given up as they were.
-        self.locals.clear();
+    }
+
+    /// Whether a new thread can have the slot as it is, stack and all.
+    #[inline]
+    pub(crate) fn is_warm(&self) -> bool {
+        self.name.is_none()
+            && self.panic.is_none()
+            && self.stack.is_empty()
+            && self.locals.is_empty()
+            && self.coroutine.is_some()
     }
 
     /// It has read something without changing anything.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn note_read(&mut self, entry: ReadEntry) {
         if !self.reads.push(entry) {
             self.reads.keep(MAX_READS / 2);

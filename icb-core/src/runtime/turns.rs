@@ -57,6 +57,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
+    #[inline]
     pub(crate) fn reset(&mut self) {
         self.left = 0;
         self.tired = false;

@@ -46,6 +46,15 @@ impl Thread {
         Thread { inner: Inner::Modelled { id, epoch, name } }
     }
 
+    /// The thread of an execution, and the epoch of that.
+    #[inline]
+    pub(super) fn modelled_as(&self) -> Option<(door::ThreadId, u32)> {
+        match &self.inner {
+            Inner::Real(_) => None,
+            Inner::Modelled { id, epoch, .. } => Some((*id, *epoch)),
+        }
+    }
+
     /// Mirrors `std::thread::Thread::unpark`.
     #[inline]
     #[track_caller]

@@ -141,15 +141,10 @@ fn take_over(modelled: Option<(door::ThreadId, u32)>) {
 
 /// A running thread: what `JoinHandle` and `ScopedJoinHandle` hold.
 pub(super) struct JoinInner<'scope, T> {
-    native: Native,
+    /// The thread of the operating system, if it is one.
+    native: Option<Box<::std::thread::JoinHandle<()>>>,
     thread: Thread,
     packet: Arc<Packet<'scope, T, dyn Forgotten + Send + Sync>>,
-}
-
-enum Native {
-    Real(::std::thread::JoinHandle<()>),
-    /// A thread of the execution with this epoch.
-    Modelled(door::ThreadId, u32),
 }
 
 impl<T> JoinInner<'_, T> {
@@ -161,8 +156,8 @@ impl<T> JoinInner<'_, T> {
     #[track_caller]
     pub(super) fn real(&self) -> &::std::thread::JoinHandle<()> {
         match &self.native {
-            Native::Real(thread) => thread,
-            Native::Modelled(..) => {
+            Some(thread) => thread,
+            None => {
                 door::outside(
                     "it asks for the operating system's handle of a thread, which threads of a model have not",
                 );
@@ -180,26 +175,27 @@ impl<T> JoinInner<'_, T> {
     pub(super) fn into_real(self) -> ::std::thread::JoinHandle<()> {
         self.real();
         match self.native {
-            Native::Real(thread) => thread,
-            Native::Modelled(..) => unreachable!("it has just been seen real"),
+            Some(thread) => *thread,
+            None => unreachable!("it has just been seen real"),
         }
     }
 
     #[track_caller]
     pub(super) fn is_finished(&self) -> bool {
-        match self.native {
-            Native::Modelled(id, epoch) if epoch == door::epoch() => door::is_finished(id),
+        match self.thread.modelled_as() {
+            Some((id, epoch)) if epoch == door::epoch() => door::is_finished(id),
             _ => Arc::strong_count(&self.packet) == 1,
         }
     }
 
     #[track_caller]
-    pub(super) fn join(mut self) -> Result<T> {
-        match self.native {
-            Native::Real(thread) => thread.join().expect("a mirrored thread catches its panic"),
-            Native::Modelled(id, epoch) => join_modelled(id, epoch, self.packet.outcome.as_deref()),
+    pub(super) fn join(self) -> Result<T> {
+        let JoinInner { native, thread, mut packet } = self;
+        match native {
+            None => join_modelled(&thread, packet.outcome.as_deref()),
+            Some(native) => join_real(native),
         }
-        let result = Arc::get_mut(&mut self.packet).and_then(|packet| {
+        let result = Arc::get_mut(&mut packet).and_then(|packet| {
             let result = packet.result.get_mut().take();
             if result.is_some() {
                 // It has been joined: there is nothing left to take over.
@@ -217,11 +213,20 @@ impl<T> JoinInner<'_, T> {
     }
 }
 
+/// Waits for the end of a thread of the operating system.
+#[cold]
+#[expect(clippy::boxed_local, reason = "that is how it is kept")]
+fn join_real(thread: Box<::std::thread::JoinHandle<()>>) {
+    thread.join().expect("a mirrored thread catches its panic");
+}
+
 /// Waits for the end of a thread of an execution.
 #[track_caller]
 #[inline(never)]
-fn join_modelled(id: door::ThreadId, epoch: u32, outcome: Option<&Outcome>) {
-    door::join(id, epoch);
+fn join_modelled(thread: &Thread, outcome: Option<&Outcome>) {
+    if let Some((id, epoch)) = thread.modelled_as() {
+        door::join(id, epoch);
+    }
     if let Some(outcome) = outcome {
         outcome.joined.store(true, Ordering::Relaxed);
     }
@@ -237,7 +242,7 @@ fn spawn_modelled(
     scope: Option<&Arc<ScopeData>>,
     outcome: Option<Arc<Outcome>>,
     main: door::ThreadMain,
-) -> (door::ThreadId, u32, Thread) {
+) -> Thread {
     if let Some(name) = &name {
         CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
     }
@@ -247,7 +252,7 @@ fn spawn_modelled(
     if let (Some(scope), Some(outcome)) = (scope, outcome) {
         scope.add(id, outcome);
     }
-    (id, epoch, Thread::modelled(id, epoch, name))
+    Thread::modelled(id, epoch, name)
 }
 
 /// Starts a thread, real or of the running execution.
@@ -281,8 +286,8 @@ where
     let body: Arc<dyn ThreadBody + '_> = packet.clone();
     // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
     let body = unsafe { ::std::mem::transmute::<Arc<dyn ThreadBody + '_>, Arc<dyn ThreadBody>>(body) };
-    let (id, epoch, thread) = spawn_modelled(name, stack_size, scope, outcome, door::ThreadMain::new(body));
-    packet.modelled.set(Some((id, epoch)));
+    let thread = spawn_modelled(name, stack_size, scope, outcome, door::ThreadMain::new(body));
+    packet.modelled.set(thread.modelled_as());
     let packet: Arc<Packet<'scope, T, dyn Forgotten + Send + Sync + '_>> = packet;
     // SAFETY: only the lifetime of a closure changes that is gone when the thread is over, before the last handle lets go.
     let packet = unsafe {
@@ -291,7 +296,7 @@ where
             Arc<Packet<'scope, T, dyn Forgotten + Send + Sync>>,
         >(packet)
     };
-    Ok(JoinInner { native: Native::Modelled(id, epoch), thread, packet })
+    Ok(JoinInner { native: None, thread, packet })
 }
 
 /// Starts a thread of the operating system.
@@ -337,5 +342,5 @@ where
     // SAFETY: the caller's promise.
     let native = unsafe { builder.spawn_unchecked(run) }?;
     let thread = Thread::real(native.thread().clone());
-    Ok(JoinInner { native: Native::Real(native), thread, packet })
+    Ok(JoinInner { native: Some(Box::new(native)), thread, packet })
 }

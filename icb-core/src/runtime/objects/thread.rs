@@ -5,13 +5,14 @@ use crate::dependence::ThreadHash;
 use crate::program::Place;
 use crate::runtime::ThreadJob;
 use crate::runtime::execution::Execution;
-use crate::runtime::threads::{Life, Readiness};
+use crate::runtime::threads::{Life, ReadEntry, Readiness};
 use crate::thread_set::ThreadSet;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
 use std::sync::Arc;
 
 impl Execution {
     /// Creates a thread whose begin is pending. Its parent is the running thread, if there is one.
+    #[inline(never)]
     pub(in crate::runtime) fn create_thread(
         &mut self,
         name: Option<Arc<str>>,
@@ -76,6 +77,62 @@ impl Execution {
         }
     }
 
+    /// A spawn's effect: [`create_thread`](Self::create_thread) and [`finish_spawn`](Self::finish_spawn), if everything is there
+    /// from earlier executions and nothing is to be looked at more closely; else the job is given back.
+    #[inline(always)]
+    pub(in crate::runtime) fn spawn_shortly(
+        &mut self,
+        place: Place,
+        job: ThreadJob,
+    ) -> Result<ThreadId, ThreadJob> {
+        let (index, object, me) = (self.thread_count, self.object_count, self.current);
+        let is_usual = !self.attention && self.pending.len() < self.pending.capacity();
+        if !is_usual || index >= self.threads.len() || self.ledger.keeps_histories {
+            return Err(job);
+        }
+        let Some((thread, spawner)) = self.threads.pair(index, me) else { return Err(job) };
+        let Some(slot) = self.objects.get_mut(object) else { return Err(job) };
+        let is_warm = thread.is_warm() && spawner.turns.left == 0 && slot.reset_thread(index);
+        if !is_warm || !thread.clock.begin_shortly(index, me, &mut spawner.clock) {
+            return Err(job);
+        }
+        let id = ObjectId::new(object);
+        let spawn_index = spawner.spawn_count;
+        spawner.spawn_count += 1;
+        spawner.note_change();
+        thread.hash = ThreadHash::begin(Some(spawner.hash), spawn_index);
+        spawner.hash.step(&mut slot.hash, Mode::Write);
+        thread.reset_warm(id, Some(me), spawn_index);
+        thread.location = Some(place);
+        if let Some(coroutine) = &thread.coroutine {
+            coroutine.assign(job);
+        }
+        self.thread_count += 1;
+        self.object_count += 1;
+        self.enabled.insert(index);
+        self.pending.push(Operation::new(Action::Begin, id));
+        self.count_step();
+        Ok(ThreadId::new(index))
+    }
+
+    /// [`join`](Self::join), if nothing is to be looked at more closely; else nothing is done.
+    #[inline(always)]
+    pub(in crate::runtime) fn join_shortly(&mut self, target: usize, id: ObjectId) -> bool {
+        let is_usual = !self.attention;
+        let Some((mine, theirs)) = self.threads.pair(self.current, target) else { return false };
+        let Some(object) = self.objects.get_mut(id.index()) else { return false };
+        let is_usual = is_usual && mine.turns.left == 0 && mine.has_room_for_reads();
+        if !is_usual || !mine.clock.clock.join_few(&theirs.clock.clock) {
+            return false;
+        }
+        theirs.panic_handled = true;
+        let (version, place) = (object.version, mine.location);
+        mine.note_read(ReadEntry { object: id.index() as u32, version, place });
+        mine.hash.step(&mut object.hash, Mode::Read);
+        self.count_step();
+        true
+    }
+
     /// [`register`](Self::register) for a thread.
     #[inline]
     fn register_thread(&mut self, thread: usize, location: Option<Place>) -> ObjectId {
@@ -102,6 +159,7 @@ impl Execution {
         if let Some(coroutine) = thread.coroutine.take() {
             self.pool.put(coroutine);
         }
+        self.has_large_stacks |= stack_size.is_some();
         let coroutine = self.pool.take(job, stack_size);
         thread.suspension = coroutine.suspension();
         thread.coroutine = Some(coroutine);
@@ -167,7 +225,7 @@ impl Execution {
         self.reconsider(object);
     }
 
-    #[inline]
+    #[inline(never)]
     pub(in crate::runtime) fn join(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         if let Some(target) = self.thread_of(operation.object).filter(|&t| t != me) {
