@@ -88,6 +88,22 @@ impl ThreadClock {
         !sync.published || (order.acquires() && self.clock.join_few(&sync.clock))
     }
 
+    /// [`load`](Self::load) and [`continue_sequence`](Self::continue_sequence), if that takes no more than joins of few threads;
+    /// else nothing is done.
+    #[inline(always)]
+    pub fn modify_shortly(&mut self, thread: usize, sync: &mut AtomicClock, order: Ordering) -> bool {
+        // Who acquires has seen all that was published: what is published then is what has been seen.
+        if !order.releases() || self.has_fence || !(order.acquires() || !sync.published) {
+            return false;
+        }
+        if sync.published && !self.clock.join_few(&sync.clock) {
+            return false;
+        }
+        let few = self.clock.publish_few(thread, &mut sync.clock);
+        sync.published |= few;
+        few
+    }
+
     /// [`store`](Self::store), if that takes no more than a copy of few threads; else nothing is done.
     #[inline(always)]
     pub fn store_shortly(&mut self, thread: usize, sync: &mut AtomicClock, order: Ordering) -> bool {

@@ -79,6 +79,15 @@ impl AtomicStep {
         }
     }
 
+    /// Completes a read-modify-write with this ordering, which has read and written these bits.
+    #[inline(never)]
+    pub fn modified(self, order: Ordering, read: u64, written: u64) {
+        let short = read != written && self.running.with(|e| e.finish_change(self.object, order));
+        if !short {
+            self.finish(Some(read), Some(written));
+        }
+    }
+
     /// Completes any step: the bits read, if the operation reads, and the bits written, if it wrote.
     #[inline(never)]
     pub fn finish(self, read: Option<u64>, written: Option<u64>) {

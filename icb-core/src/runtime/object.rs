@@ -5,7 +5,7 @@
 
 use super::address_map::Kind;
 use super::allocator::POISON;
-use super::perform::{halt, perform};
+use super::perform::{halt, perform, perform_here};
 use super::{Running, running};
 use crate::trace::{Action, ObjectClass, ObjectId, Operation};
 use std::panic::Location;
@@ -162,7 +162,11 @@ impl Handle {
         let running = running()?;
         let location = Location::caller();
         let object = self.resolve(running, &init, location);
-        let effect = perform(running, Operation::new(action, object), location, false);
+        let effect = match action {
+            // Of which there are most.
+            Action::Lock => perform_here(running, Operation::new(Action::Lock, object), location, false),
+            _ => perform(running, Operation::new(action, object), location, false),
+        };
         if self.word.load(Ordering::Relaxed) == FREED && !running.with(|e| e.giving_up) {
             // While the thread waited for its turn, or for the object.
             gone(running, &init, location);
@@ -179,7 +183,12 @@ impl Handle {
         let running = running()?;
         let location = Location::caller();
         let object = self.resolve(running, &init, location);
-        Some(perform(running, Operation::new(action, object), location, changed))
+        Some(match action {
+            Action::Unlock => {
+                perform_here(running, Operation::new(Action::Unlock, object), location, changed)
+            }
+            _ => perform(running, Operation::new(action, object), location, changed),
+        })
     }
 
     /// A condvar operation (`Wait`, `Reacquire`): `self` is the condvar, `mutex` its mutex. `timeout` is the

@@ -190,8 +190,19 @@ fn count_while_giving_up(running: &Running) {
 }
 
 /// Performs an operation whose effect is the runtime's alone.
-#[inline]
+#[inline(never)]
 pub(super) fn perform(
+    running: &Running,
+    operation: Operation,
+    location: &'static Location<'static>,
+    changed: bool,
+) -> Effect {
+    perform_here(running, operation, location, changed)
+}
+
+/// [`perform`], compiled anew for the caller, who knows the action.
+#[inline(always)]
+pub(super) fn perform_here(
     running: &Running,
     operation: Operation,
     location: &'static Location<'static>,
@@ -200,11 +211,18 @@ pub(super) fn perform(
     if running.with(|e| e.attention && e.giving_up) {
         return while_giving_up(running, operation.action);
     }
-    enter(running, operation, location.into());
+    enter_here(running, operation, location.into());
     if running.with(|e| e.attention && e.giving_up) {
         return while_giving_up(running, operation.action);
     }
-    running.with(|e| e.apply(operation, changed))
+    // SAFETY: the effects of operations neither lead back here nor switch.
+    let e = unsafe { running.get() };
+    let done = match operation.action {
+        Action::Lock => e.lock_shortly(operation.object),
+        Action::Unlock => e.unlock_shortly(operation.object, changed),
+        _ => false,
+    };
+    if done { Effect::Done } else { e.apply(operation, changed) }
 }
 
 /// [`perform`] for a join.

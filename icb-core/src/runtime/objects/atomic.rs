@@ -41,6 +41,24 @@ impl Execution {
         true
     }
 
+    /// Completes a read-modify-write that has changed the value, if nothing is to be looked at more closely; else does nothing.
+    #[inline(always)]
+    pub(in crate::runtime) fn finish_change(&mut self, id: ObjectId, order: Ordering) -> bool {
+        let thread = self.threads.mine();
+        let object = &mut self.objects[id.index()];
+        let is_usual = !self.attention && thread.turns.left == 0;
+        if !is_usual || !thread.clock.modify_shortly(self.current, &mut object.sync, order) {
+            return false;
+        }
+        object.note_change(false);
+        thread.note_change();
+        thread.hash.step(&mut object.hash, Mode::Write);
+        self.note_progress();
+        self.count_step();
+        self.reconsider(id);
+        true
+    }
+
     /// Completes an atomic step: the bits read and written tell whether it changed anything.
     #[inline(always)]
     pub(in crate::runtime) fn finish_atomic(

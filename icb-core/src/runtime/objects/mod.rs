@@ -120,6 +120,15 @@ impl Object {
         (self.last_holder != u32::MAX).then_some(self.last_holder as usize)
     }
 
+    /// The thread has locked it.
+    #[inline(always)]
+    fn note_holder(&mut self, thread: u32, stale: bool) {
+        if self.last_holder != thread {
+            self.last_holder = thread;
+            self.note_change(stale);
+        }
+    }
+
     #[inline(always)]
     fn note_change(&mut self, stale: bool) {
         self.version = self.version.wrapping_add(1);
@@ -366,11 +375,7 @@ impl Execution {
     fn note_lock(&mut self, object: ObjectId) {
         let me = self.current as u32;
         let stale = self.threads[self.current].turns.tired;
-        let slot = self.object_mut(object);
-        if slot.last_holder != me {
-            slot.last_holder = me;
-            slot.note_change(stale);
-        }
+        self.object_mut(object).note_holder(me, stale);
         self.note_read(object);
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
+use crate::runtime::threads::ReadEntry;
 use crate::trace::{Access, Mode, ObjectId, Operation};
 
 impl Execution {
@@ -14,6 +15,49 @@ impl Execution {
 
     pub(super) fn mutex_is_free(&self, mutex: ObjectId) -> bool {
         self.mutex_owner(mutex).is_none()
+    }
+
+    /// [`lock`](Self::lock), if nothing is to be looked at more closely; else nothing is done.
+    #[inline(always)]
+    pub(in crate::runtime) fn lock_shortly(&mut self, mutex: ObjectId) -> bool {
+        let me = self.current as u32;
+        let thread = self.threads.mine();
+        let object = &mut self.objects[mutex.index()];
+        let is_usual = !self.attention && thread.turns.left == 0 && thread.has_room_for_reads();
+        let State::Mutex { owner } = &mut object.state else { return false };
+        if !is_usual || !thread.clock.clock.join_few(&object.clock) {
+            return false;
+        }
+        *owner = Some(me);
+        object.note_holder(me, false);
+        let (version, place) = (object.version, thread.location);
+        thread.note_read(ReadEntry { object: mutex.index() as u32, version, place });
+        thread.hash.step(&mut object.hash, Mode::Write);
+        self.count_step();
+        self.reconsider(mutex);
+        true
+    }
+
+    /// [`unlock`](Self::unlock), if nothing is to be looked at more closely; else nothing is done.
+    #[inline(always)]
+    pub(in crate::runtime) fn unlock_shortly(&mut self, mutex: ObjectId, changed: bool) -> bool {
+        let thread = self.threads.mine();
+        let object = &mut self.objects[mutex.index()];
+        let is_usual = !self.attention && thread.turns.left == 0;
+        let State::Mutex { owner } = &mut object.state else { return false };
+        if !is_usual || !thread.clock.clock.publish_few(self.current, &mut object.clock) {
+            return false;
+        }
+        *owner = None;
+        if changed {
+            object.note_change(false);
+            thread.note_change();
+            self.idle_wakes = 0;
+        }
+        thread.hash.step(&mut object.hash, Mode::Write);
+        self.count_step();
+        self.reconsider(mutex);
+        true
     }
 
     /// The running thread takes the mutex, which is free.

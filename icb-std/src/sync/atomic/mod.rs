@@ -191,7 +191,7 @@ macro_rules! common_methods {
                 let old = self.real.load(Ordering::Relaxed);
                 let new = new(old);
                 self.real.store(new, Ordering::Relaxed);
-                step.finish(Some($bits(old)), Some($bits(new)));
+                step.modified($crate::door::order(order), $bits(old), $bits(new));
                 old
             }
 
@@ -229,7 +229,7 @@ macro_rules! common_methods {
                 let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return self.real.compare_exchange(current, new, success, failure);
                 };
-                self.exchange(step, current, new, false)
+                self.exchange(step, current, new, [success, failure], false)
             }
 
             #[doc = concat!("Mirrors `std::sync::atomic::", stringify!($atomic), "::compare_exchange_weak`.")]
@@ -248,7 +248,7 @@ macro_rules! common_methods {
                 };
                 // One that fails anyway need not be made to fail.
                 let spurious = self.real.load(Ordering::Relaxed) == current && step.fails_spuriously();
-                self.exchange(step, current, new, spurious)
+                self.exchange(step, current, new, [success, failure], spurious)
             }
 
             #[inline]
@@ -257,15 +257,16 @@ macro_rules! common_methods {
                 step: $crate::door::AtomicStep,
                 current: $value,
                 new: $value,
+                [success, failure]: [Ordering; 2],
                 spurious: bool,
             ) -> Result<$value, $value> {
                 let old = self.real.load(Ordering::Relaxed);
                 if old != current || spurious {
-                    step.finish(Some($bits(old)), None);
+                    step.loaded($crate::door::order(failure), $bits(old));
                     return Err(old);
                 }
                 self.real.store(new, Ordering::Relaxed);
-                step.finish(Some($bits(old)), Some($bits(new)));
+                step.modified($crate::door::order(success), $bits(old), $bits(new));
                 Ok(old)
             }
 
