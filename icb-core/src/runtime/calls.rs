@@ -29,7 +29,10 @@ impl ThreadMain {
 
     #[inline]
     pub(super) fn run(mut self) -> ThreadEnd {
-        self.0.take().map_or(ThreadEnd::Returned, ThreadBody::run)
+        let body = self.0.take();
+        // Nothing is left to drop.
+        std::mem::forget(self);
+        body.map_or(ThreadEnd::Returned, ThreadBody::run)
     }
 }
 

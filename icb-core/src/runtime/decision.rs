@@ -546,7 +546,7 @@ impl Execution {
         self.settle(thread, readiness);
     }
 
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, thread: usize, readiness: Readiness) {
         self.threads[thread].readiness = readiness;
         if readiness == Readiness::Ready {
@@ -577,9 +577,10 @@ impl Execution {
     pub(super) fn reconsider_waiting(&mut self, object: ObjectId) {
         let mut next = self.waiting.first();
         while let Some(thread) = next {
-            let pending = &self.pending[thread];
+            let pending = self.pending[thread];
             if pending.object == object || pending.other == object || self.threads[thread].awaiting {
-                self.reconsider_thread(thread);
+                let readiness = self.readiness_of(thread, pending);
+                self.settle(thread, readiness);
             }
             next = self.waiting.next_after(thread);
         }

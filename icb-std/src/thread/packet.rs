@@ -116,10 +116,15 @@ impl Drop for Over {
 }
 
 impl<T, C: ?Sized> Drop for Packet<'_, T, C> {
+    #[inline]
     fn drop(&mut self) {
-        take_over(self.modelled.get());
+        if self.modelled.get().is_some() {
+            take_over(self.modelled.get());
+        }
         let unhandled_panic = matches!(self.result.get_mut(), Some(Err(_)));
-        if catch_unwind(AssertUnwindSafe(|| *self.result.get_mut() = None)).is_err() {
+        if self.result.get_mut().is_some()
+            && catch_unwind(AssertUnwindSafe(|| *self.result.get_mut() = None)).is_err()
+        {
             eprintln!("fatal runtime error: thread result panicked on drop, aborting");
             ::std::process::abort();
         }
