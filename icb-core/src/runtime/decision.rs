@@ -55,7 +55,7 @@ impl Execution {
     }
 
     /// Others can change whether the thread's pending operation can take effect.
-    #[inline]
+    #[inline(always)]
     fn begin_waiting(&mut self, thread: usize) {
         let Operation { object, other, .. } = self.pending[thread];
         self.waited |= match self.threads[thread].awaiting {
@@ -135,7 +135,7 @@ impl Execution {
     }
 
     /// Takes what has been foreseen, where it is not that the running thread goes on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_foreseen(&mut self, next: usize) -> Next {
         let (me, enabled) = (self.current, self.enabled.word());
         let preemption = next != me && !self.yielded && enabled & (1 << me) != 0;

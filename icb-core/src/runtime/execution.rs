@@ -186,7 +186,7 @@ impl Script {
     }
 
     /// The choice for the decision at this place, if it has been taken beforehand.
-    #[inline]
+    #[inline(always)]
     pub(super) fn follow(&mut self, place: u64) -> Option<u32> {
         let decisions = self.decisions.filter(|decisions| self.next < decisions.len())?;
         // SAFETY: `begin` received the slice from the chooser, which outlives the execution (see `chooser_mut`) and

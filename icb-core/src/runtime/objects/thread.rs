@@ -86,7 +86,7 @@ impl Execution {
         job: ThreadJob,
     ) -> Result<ThreadId, ThreadJob> {
         let (index, object, me) = (self.thread_count, self.object_count, self.current);
-        let is_usual = !self.attention && self.pending.len() < self.pending.capacity();
+        let is_usual = !self.attention && index < self.pending.capacity();
         if !is_usual || index >= self.threads.len() || self.ledger.keeps_histories {
             return Err(job);
         }
