@@ -89,11 +89,11 @@ impl ThreadClock {
     }
 
     /// [`load`](Self::load) and [`continue_sequence`](Self::continue_sequence), if that takes no more than joins of few threads;
-    /// else nothing is done.
+    /// else nothing is done that would not be done then.
     #[inline(always)]
     pub fn modify_shortly(&mut self, thread: usize, sync: &mut AtomicClock, order: Ordering) -> bool {
         // Who acquires has seen all that was published: what is published then is what has been seen.
-        if !order.releases() || self.has_fence || !(order.acquires() || !sync.published) {
+        if !order.releases() || self.has_fence || (sync.published && !order.acquires()) {
             return false;
         }
         if sync.published && !self.clock.join_few(&sync.clock) {

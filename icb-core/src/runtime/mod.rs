@@ -8,6 +8,7 @@ mod arena;
 mod atomics;
 mod backtrace;
 mod calls;
+mod choice;
 mod coroutine;
 mod debugger;
 mod decision;
