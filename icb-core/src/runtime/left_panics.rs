@@ -4,10 +4,9 @@
 //!
 //! `std` counts the panics under way of each thread of the system, and a panic that is left is never caught. All threads of
 //! an execution share one thread of the system, so what was left is caught here in its stead: with a copy of the
-//! unwinder's exception object, taken when the first thread is left. If that cannot be had (another unwinder, another allocator), the
+//! unwinder's exception object, taken beforehand. If that cannot be had (another unwinder, another allocator), the
 //! process aborts as it would without this.
 
-use super::allocator::aside;
 use super::running;
 use std::alloc::{Layout, alloc, dealloc};
 use std::hint::black_box;
@@ -31,6 +30,12 @@ static COPIED: OnceLock<Option<Exception>> = OnceLock::new();
 
 unsafe extern "C-unwind" {
     fn _Unwind_RaiseException(exception: *mut Exception) -> i32;
+}
+
+/// Called before an execution, which keeps memory from being used again. Not where tools watch over memory (`sequential`):
+/// they do not like how the object is found.
+pub(super) fn prepare() {
+    COPIED.get_or_init(copy);
 }
 
 /// An exception object, found where it was probably allocated, and known by its class.
@@ -87,8 +92,7 @@ pub(super) fn settle() {
 /// it goes no further instead, and nothing is unwound from now on. Else returns.
 pub fn leave_at_abort() {
     let Some(running) = running() else { return };
-    // Not taken before it is needed: tools that watch over memory do not like how it is found.
-    if !running.with(|e| e.unwinds_one) || COPIED.get_or_init(|| aside(copy)).is_none() {
+    if !running.with(|e| e.unwinds_one) || !COPIED.get().is_some_and(Option::is_some) {
         return;
     }
     running.with(|e| e.never_unwinds = true);

@@ -437,6 +437,9 @@ impl CoroutineProgram {
         histories: bool,
     ) -> Outcome {
         assert!(!active(), "a model cannot be run inside a model");
+        if !self.running.with(|e| e.settings.sequential) {
+            left_panics::prepare();
+        }
         let quarantine = self.running.with(|e| {
             e.open_ledger(histories);
             e.quarantine.passes = e.settings.sequential;
