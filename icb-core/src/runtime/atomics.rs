@@ -104,8 +104,9 @@ impl AtomicStep {
 pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
     let running = running()?;
     let place = Place::from(Location::caller());
-    let Some(object) = running.with(|e| e.known_atomic(target)) else {
-        return enter_unknown(running, target, action, place);
+    let object = match running.with(|e| e.known_atomic(target)) {
+        Some(object) => object,
+        None => unknown_atomic(running, target, place),
     };
     match running.with(|e| e.enter_atomic(Operation::new(action, object), place)) {
         Way::Stay => Some(AtomicStep { running, object }),
@@ -132,14 +133,8 @@ enum Way {
 
 /// The variable has not been used before, or something has been freed.
 #[inline(never)]
-fn enter_unknown(
-    running: &'static Running,
-    target: AtomicRef,
-    action: Action,
-    place: Place,
-) -> Option<AtomicStep> {
-    let object = running.with(|e| e.atomic_object(target, place));
-    enter_attentively(running, target, object, action, place)
+fn unknown_atomic(running: &Running, target: AtomicRef, place: Place) -> ObjectId {
+    running.with(|e| e.atomic_object(target, place))
 }
 
 /// Another thread takes the next step.

@@ -33,9 +33,16 @@ unsafe extern "C-unwind" {
 }
 
 /// Called before an execution, which keeps memory from being used again. Not where tools watch over memory (`sequential`):
-/// they do not like how the object is found.
+/// they do not like how the object is found. And not under a debugger, which would stop at the panic.
 pub(super) fn prepare() {
-    COPIED.get_or_init(copy);
+    COPIED.get_or_init(|| if is_traced() { None } else { copy() });
+}
+
+/// Whether a debugger watches the process.
+fn is_traced() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|tracer| tracer.trim() != "0")
 }
 
 /// An exception object, found where it was probably allocated, and known by its class.

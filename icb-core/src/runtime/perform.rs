@@ -217,12 +217,15 @@ pub(super) fn perform_here(
     }
     // SAFETY: the effects of operations neither lead back here nor switch.
     let e = unsafe { running.get() };
+    running.at_work.set(true);
     let done = match operation.action {
         Action::Lock => e.lock_shortly(operation.object),
         Action::Unlock => e.unlock_shortly(operation.object, changed),
         _ => false,
     };
-    if done { Effect::Done } else { e.apply(operation, changed) }
+    let effect = if done { Effect::Done } else { e.apply(operation, changed) };
+    running.at_work.set(false);
+    effect
 }
 
 /// [`perform`] for a join.

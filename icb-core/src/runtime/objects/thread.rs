@@ -206,7 +206,8 @@ impl Execution {
     /// The running thread ends: part of its last step.
     #[inline]
     pub(in crate::runtime) fn end_thread(&mut self) {
-        if self.every_point {
+        if self.every_point || self.accesses_hooked {
+            // What the thread has freed is its own doing, and before its end.
             self.note_freed();
         }
         let me = self.current;
