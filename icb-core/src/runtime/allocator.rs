@@ -426,7 +426,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: see `allocation_count`; the rest is the caller's promise.
         unsafe {
-            let Some(quarantine) = current() else { return System.alloc(layout) };
+            let Some(quarantine) = current() else { return allocate_outside(layout) };
             if Quarantine::is_engines(quarantine) {
                 (*quarantine).allocation_count += 1;
                 return System.alloc(layout);
@@ -521,12 +521,46 @@ unsafe fn is_suspect(start: *mut u8, size: usize) -> bool {
     unsafe { size > 0 && start.read_volatile() == POISON && start.add(size - 1).read_volatile() == POISON }
 }
 
+thread_local! {
+    /// A size that somebody looks for outside executions (0: nobody does), and the latest block of that size.
+    static LOOKED_FOR: Cell<(usize, *mut u8)> = const { Cell::new((0, std::ptr::null_mut())) };
+}
+
+/// From now on [`latest`] is about blocks of this size that this thread allocates outside executions; 0: about none.
+pub(super) fn look_for(size: usize) {
+    LOOKED_FOR.with(|looked_for| looked_for.set((size, std::ptr::null_mut())));
+}
+
+/// The latest block of the size that is looked for, if it has not been freed; else null.
+pub(super) fn latest() -> *mut u8 {
+    LOOKED_FOR.with(|looked_for| looked_for.get().1)
+}
+
+/// # Safety
+/// As for the system's allocator.
+unsafe fn allocate_outside(layout: Layout) -> *mut u8 {
+    // SAFETY: the caller's promise.
+    let start = unsafe { System.alloc(layout) };
+    LOOKED_FOR.with(|looked_for| {
+        if looked_for.get().0 == layout.size() {
+            looked_for.set((layout.size(), start));
+        }
+    });
+    start
+}
+
 /// Frees a block where no execution is to know of it.
 ///
 /// # Safety
 /// As for [`GlobalAlloc::dealloc`].
 #[inline]
 unsafe fn free_outside(start: *mut u8, layout: Layout) {
+    LOOKED_FOR.with(|looked_for| {
+        let (size, latest) = looked_for.get();
+        if latest == start {
+            looked_for.set((size, std::ptr::null_mut()));
+        }
+    });
     // SAFETY: the caller's promise.
     unsafe {
         if arena::holds(start.addr()) {

@@ -7,9 +7,7 @@
 //! unwinder's exception object, taken beforehand. If that cannot be had (another unwinder, another allocator), the
 //! process aborts as it would without this.
 
-use super::running;
-use std::alloc::{Layout, alloc, dealloc};
-use std::hint::black_box;
+use super::{allocator, running};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 
@@ -32,8 +30,8 @@ unsafe extern "C-unwind" {
     fn _Unwind_RaiseException(exception: *mut Exception) -> i32;
 }
 
-/// Called before an execution, which keeps memory from being used again. Not where tools watch over memory (`sequential`):
-/// they do not like how the object is found. And not under a debugger, which would stop at the panic.
+/// Called before an execution. Not where executions are sequential, for tools that watch over memory. And not under a debugger,
+/// which would stop at the panic.
 pub(super) fn prepare() {
     COPIED.get_or_init(|| if is_traced() { None } else { copy() });
 }
@@ -45,35 +43,26 @@ fn is_traced() -> bool {
     tracer.is_some_and(|tracer| tracer.trim() != "0")
 }
 
-/// An exception object, found where it was probably allocated, and known by its class.
+/// The exception object of a panic under way: the block of that size that was allocated last, known by its class.
 fn copy() -> Option<Exception> {
-    struct Look<'a>(*const Exception, &'a mut Option<Exception>);
+    struct Look<'a>(&'a mut Option<Exception>);
     impl Drop for Look<'_> {
         fn drop(&mut self) {
-            // SAFETY: the block was allocated with this size, and the allocator has not given it back to the system.
-            let seen = unsafe { self.0.read_volatile() };
-            *self.1 = (seen.0[0] == CLASS).then_some(seen);
+            let block: *const Exception = allocator::latest().cast();
+            if !block.is_null() {
+                // SAFETY: the block has this size and has not been freed; any words are words.
+                let seen = unsafe { block.read_volatile() };
+                *self.0 = (seen.0[0] == CLASS).then_some(seen);
+            }
         }
     }
-    let layout = Layout::new::<Exception>();
-    // SAFETY: the size is not zero, and the block is freed with the layout that it was allocated with.
-    let block = unsafe { alloc(layout) };
-    if block.is_null() {
-        return None;
-    }
-    // So that something is there that can be told from an exception object.
-    // SAFETY: as above.
-    unsafe {
-        block.cast::<Exception>().write(Exception([0; 7]));
-        dealloc(block, layout);
-    }
-    // Whatever is there from now on, is not that block any more.
-    let place = std::ptr::with_exposed_provenance(black_box(block.expose_provenance()));
     let mut found = None;
+    allocator::look_for(size_of::<Exception>());
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        let _look = Look(place, &mut found);
+        let _look = Look(&mut found);
         resume_unwind(Box::new(Copied));
     }));
+    allocator::look_for(0);
     drop(caught);
     found
 }
