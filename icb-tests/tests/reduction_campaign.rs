@@ -120,6 +120,44 @@ fn what_was_lost_once_is_found() {
                 &[Store(0, 2, relaxed)],
             ],
         ),
+        (
+            "let on, and not chosen",
+            &[
+                &[
+                    Spawn(1),
+                    SpinWhileZero { variable: 0, turns: 2, yields: false },
+                    Store(0, 1, relaxed),
+                    Yield,
+                ],
+                &[SpinWhileZero { variable: 0, turns: 3, yields: false }],
+            ],
+        ),
+        (
+            "let on, and not chosen; what is held is given back at the end",
+            &[
+                &[Spawn(1), Lock(0), SpinWhileZero { variable: 0, turns: 3, yields: true }, Add(0, relaxed)],
+                &[SpinWhileZero { variable: 0, turns: 3, yields: true }],
+            ],
+        ),
+        (
+            "let on, and not chosen; one sleeps",
+            &[
+                &[Spawn(1)],
+                &[Spawn(2), SpinWhileZero { variable: 0, turns: 2, yields: true }],
+                &[SpinWhileZero { variable: 0, turns: 1, yields: false }, Sleep, Store(0, 2, relaxed), Yield],
+            ],
+        ),
+        (
+            "let on, while somebody goes on at a cost",
+            &[
+                &[Spawn(1), SpinWhileZero { variable: 0, turns: 2, yields: true }],
+                &[
+                    Yield,
+                    SpinWhileZero { variable: 0, turns: 2, yields: true },
+                    SpinWhileZero { variable: 0, turns: 3, yields: true },
+                ],
+            ],
+        ),
         ("a receiver that waits", &[&[Spawn(1), Spawn(2)], &[ReceiveTimeout(0)], &[TrySend(0)]]),
     ];
     for &(name, threads) in programs {

@@ -8,6 +8,7 @@ use icb_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Condvar, Mutex, mpsc};
 use icb_std::thread;
 use icb_tests::programs::bluetooth;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 const REPLAYS: usize = 100;
@@ -211,15 +212,27 @@ fn bits_of_the_clock() -> u64 {
 fn reading_the_clock_is_a_divergence() {
     let report = Builder::new().explore(|| act_on(bits_of_the_clock()));
     assert_divergence(&report);
-    // The clock of `Instant` as a deadline, as one finds it in real code.
-    let report = Builder::new().explore(|| {
-        let began = std::time::Instant::now();
-        let number = AtomicUsize::new(0);
-        while began.elapsed() < Duration::from_micros(300) {
-            number.fetch_add(1, SeqCst);
+    // The clock of `Instant` as a deadline, as one finds it in real code. On a busy machine all executions may happen to do
+    // the same, and then there is nothing to notice.
+    for _ in 0..50 {
+        let turns = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+        let seen = turns.clone();
+        let report = Builder::new().explore(move || {
+            let began = std::time::Instant::now();
+            let number = AtomicUsize::new(0);
+            let mut turns = 0;
+            while began.elapsed() < Duration::from_micros(300) {
+                number.fetch_add(1, SeqCst);
+                turns += 1;
+            }
+            seen.lock().unwrap().insert(turns);
+        });
+        let always_the_same = report.failure.is_none() && turns.lock().unwrap().len() == 1;
+        if !always_the_same {
+            return assert_divergence(&report);
         }
-    });
-    assert_divergence(&report);
+    }
+    panic!("the loop took the same number of turns fifty times");
 }
 
 #[test]

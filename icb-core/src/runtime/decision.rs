@@ -267,8 +267,10 @@ impl Execution {
             Some(thread) if self.idle_wakes < MAX_IDLE_WAKES => {
                 self.idle_wakes += 1;
                 self.last_woken = thread;
-                self.freed = Some(thread);
-                self.attention = true;
+                // Who goes round changes things in his turn, and stands back as soon as somebody else can go on. Who only
+                // looks is in nobody's way.
+                self.freed = self.threads[thread].awaits_news.then_some(thread);
+                self.attention |= self.freed.is_some();
                 self.enabled.insert(thread);
                 true
             }
@@ -301,6 +303,10 @@ impl Execution {
         for thread in others {
             self.enabled.remove(thread);
             self.reconsider_thread(thread);
+        }
+        if self.freed != Some(chosen) {
+            // Somebody else goes on, at a cost: nobody was let on.
+            self.freed = None;
         }
         if self.threads[chosen].readiness == Readiness::Timeout {
             self.threads[chosen].expired = Some(Readiness::Timeout);
