@@ -267,10 +267,8 @@ impl Execution {
             Some(thread) if self.idle_wakes < MAX_IDLE_WAKES => {
                 self.idle_wakes += 1;
                 self.last_woken = thread;
-                // Who goes round changes things in his turn, and stands back as soon as somebody else can go on. Who only
-                // looks is in nobody's way.
-                self.freed = self.threads[thread].awaits_news.then_some(thread);
-                self.attention |= self.freed.is_some();
+                self.freed = Some(thread);
+                self.attention = true;
                 self.enabled.insert(thread);
                 true
             }
@@ -303,10 +301,6 @@ impl Execution {
         for thread in others {
             self.enabled.remove(thread);
             self.reconsider_thread(thread);
-        }
-        if self.freed != Some(chosen) {
-            // Somebody else goes on, at a cost: nobody was let on.
-            self.freed = None;
         }
         if self.threads[chosen].readiness == Readiness::Timeout {
             self.threads[chosen].expired = Some(Readiness::Timeout);

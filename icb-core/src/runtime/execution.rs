@@ -144,7 +144,7 @@ pub(super) struct Execution {
     pub(super) now: Duration,
     pub(super) idle_wakes: u32,
     pub(super) last_woken: usize,
-    /// Goes round, and was let on because nobody could go on.
+    /// Waited for a change, and was let on because nobody could go on.
     pub(super) freed: Option<usize>,
     pub(super) panic_count: u32,
     pub(super) at_end: Vec<Box<dyn FnOnce()>>,
