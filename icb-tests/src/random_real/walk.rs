@@ -109,7 +109,7 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // What threads that were never spawned would have taken: its end would be an operation.
         let hands = self.hands.get_mut().unwrap_or_else(PoisonError::into_inner);
-        std::mem::forget(std::mem::take(hands));
+        std::mem::take(hands).into_iter().flatten().for_each(std::mem::forget);
     }
 }
 
