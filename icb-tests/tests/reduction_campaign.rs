@@ -5,6 +5,7 @@
 //! The long run: `ICB_SEEDS=0..20000 cargo test --release -p icb-tests --test reduction_campaign -- --nocapture`.
 
 use icb_core::reduction::{Flaw, PartialOrder};
+use icb_core::search::ContextBounded;
 use icb_std::model::{Builder, Reduction, Report};
 use icb_tests::random_real::compare::{Difference, MANNERS, Tally, compare, shrink};
 use icb_tests::random_real::generate;
@@ -167,6 +168,32 @@ fn what_was_lost_once_is_found() {
         for bounds in [Some(MAX_BOUND), None] {
             if let Err(difference) = check(&program, bounds) {
                 panic!("{name}: {difference:?}\n{program}");
+            }
+        }
+    }
+}
+
+/// Loops that wait and never pause, so that they are known by what they repeat.
+#[test]
+fn loops_that_never_pause_keep_their_outcomes() {
+    let relaxed = Order::Relaxed;
+    let waits = |variable| GoRound { variable, way: Way::NeverPauses };
+    let programs: &[&[&[Instruction]]] = &[
+        &[&[Spawn(1), waits(0)], &[Store(0, 1, relaxed)]],
+        &[&[Spawn(1), waits(0), Load(1, relaxed)], &[Load(1, relaxed), Store(0, 1, relaxed)]],
+        &[&[Spawn(1), Lock(0), waits(0)], &[TryLock(0), Unlock(0), Store(0, 1, relaxed)]],
+        &[&[Spawn(1), Spawn(2), waits(0)], &[Store(0, 1, relaxed)], &[Load(0, relaxed)]],
+        &[&[Spawn(1), waits(0), Store(1, 1, relaxed)], &[Store(0, 1, relaxed), waits(1)]],
+    ];
+    for threads in programs {
+        let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
+        let program =
+            Program { threads, channels: vec![(None, 0); 2], barriers: vec![1, 1], ..Program::default() };
+        let plain = search(&program, MANNERS[0], &mut ContextBounded::new(Some(1)), 10 * MAX_EXECUTIONS);
+        assert!(plain.levels.len() == 2 && !plain.levels[1].is_cut(), "they end:\n{program}");
+        for bounds in [Some(2), None] {
+            if let Err(difference) = check(&program, bounds) {
+                panic!("{difference:?}\n{program}");
             }
         }
     }

@@ -208,7 +208,9 @@ pub fn unpark(thread: ThreadId) {
 pub fn pause(action: Action, duration: Duration) -> bool {
     let Some(running) = running() else { return false };
     running.with(|e| {
-        e.threads[e.current].timeout = duration;
+        let thread = &mut e.threads[e.current];
+        thread.timeout = duration;
+        thread.comes_round = false;
         e.recognise_awaiting();
     });
     perform(running, Operation::new(action, ObjectId::NONE), Location::caller(), false);

@@ -26,6 +26,7 @@ mod object;
 mod objects;
 mod panics;
 mod perform;
+mod rounds;
 mod sequential;
 mod shared_stacks;
 mod slots;

@@ -65,33 +65,14 @@ pub(super) fn enter_here(running: &Running, operation: Operation, place: Place) 
 /// [`enter`], where something is not as usual.
 #[inline(never)]
 fn enter_attentively(running: &Running, operation: Operation, place: Place) {
-    // SAFETY: as in `enter_here`.
-    let e = unsafe { running.get() };
-    if e.only_tells() {
-        running.at_work.set(true);
-        let me = e.current;
-        e.announce(operation, place);
-        if may_be_spun_on(operation.action) {
-            e.recognise_spinning();
-        }
-        if let Action::Receive { .. } = operation.action {
-            e.receiver_waits(operation.object);
-        }
-        let next = e.decide_attentively();
-        if next == Next::Suspend {
-            e.stand_back(me, operation.action);
-        }
-        running.at_work.set(false);
-        if next == Next::Suspend {
-            suspend(running, me);
-        }
-        return;
-    }
     if running.with(|e| e.giving_up) {
         return count_while_giving_up(running);
     }
     if running.with(|e| e.freed.is_some() && e.must_give_way(operation, place)) {
         give_way(running, place);
+    }
+    if running.with(|e| e.must_pause(operation)) {
+        pause_unasked(running, place);
     }
     let (next, me) = running.with(|e| {
         let me = e.current;
@@ -135,8 +116,14 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
 /// The running thread pauses before its operation, because it is going round and others can go on.
 #[cold]
 fn give_way(running: &Running, place: Place) {
-    let pause = Operation::new(Action::Yield, ObjectId::NONE);
     running.with(Execution::begin_giving_way);
+    pause_unasked(running, place);
+}
+
+/// The running thread pauses before its operation, although the program does not say so.
+#[cold]
+fn pause_unasked(running: &Running, place: Place) {
+    let pause = Operation::new(Action::Yield, ObjectId::NONE);
     enter_attentively(running, pause, place);
     running.with(|e| {
         if !e.giving_up {

@@ -25,12 +25,12 @@ impl Execution {
         let object = &mut self.objects[access.object.index()];
         let thread = self.threads.mine();
         thread.hash.step(&mut object.hash, access.mode);
-        let turns = thread.turns.left;
+        let unwatched = thread.is_unwatched();
         if access.mode != Mode::Read {
             self.reconsider(access.object);
         }
-        if turns != 0 {
-            self.note_turn(operation, &[access]);
+        if !unwatched {
+            self.note_doing(operation, &[access], read, written);
         }
         if self.attention {
             self.accesses.clear();
@@ -53,16 +53,16 @@ impl Execution {
         for access in &self.accesses {
             thread.hash.tell(&mut self.objects[access.object.index()].hash);
         }
-        let turns = thread.turns.left;
+        let unwatched = thread.is_unwatched();
         for index in 0..self.accesses.len() {
             let access = self.accesses[index];
             if access.mode != Mode::Read {
                 self.reconsider(access.object);
             }
         }
-        if turns != 0 {
+        if !unwatched {
             let accesses = std::mem::take(&mut self.accesses);
-            self.note_turn(operation, &accesses);
+            self.note_doing(operation, &accesses, None, None);
             self.accesses = accesses;
         }
         if self.attention {

@@ -20,6 +20,7 @@ use super::execution::Execution;
 use super::objects::Object;
 use crate::program::Place;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+use std::time::Duration;
 
 /// Turns without a new place after which a thread goes round.
 const MAX_TURNS: u32 = 2;
@@ -28,7 +29,7 @@ const MORE_TURNS: u32 = 4;
 /// A place is new if the thread was not there for so many turns: loops may differ from turn to turn.
 const RECENT_TURNS: u32 = 4;
 /// A turn with more operations than this is no turn of a loop that waits.
-const MAX_OPERATIONS: u32 = 256;
+const MAX_OPERATIONS: u16 = 256;
 /// Places remembered.
 const MAX_PLACES: usize = 512;
 
@@ -36,7 +37,7 @@ const MAX_PLACES: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Operations of this turn that are still looked at. None before the first pause.
-    pub(crate) left: u32,
+    pub(crate) left: u16,
     /// No new place so far in this turn, and in so many before that the thread goes round: what it changes is no news.
     pub(crate) tired: bool,
     /// Turns since the last one that came to a new place.
@@ -173,12 +174,32 @@ impl Turns {
 }
 
 impl Execution {
-    /// The running thread, which has paused before, has taken a step.
+    /// The running thread, which has paused before or is watched, has taken a step.
     #[cold]
-    pub(super) fn note_turn(&mut self, operation: Operation, accesses: &[Access]) {
+    pub(super) fn note_doing(
+        &mut self,
+        operation: Operation,
+        accesses: &[Access],
+        read: Option<u64>,
+        written: Option<u64>,
+    ) {
         if is_pause(operation.action) {
             return;
         }
+        let thread = &mut self.threads[self.current];
+        if thread.rounds.watched != 0 {
+            let (changes, place) = (thread.changes, thread.location);
+            if thread.rounds.note(changes, operation, place, read, written) {
+                thread.comes_round = true;
+                self.attention = true;
+            }
+        }
+        if thread.turns.left != 0 {
+            self.note_turn(operation, accesses);
+        }
+    }
+
+    fn note_turn(&mut self, operation: Operation, accesses: &[Access]) {
         let thread = &mut self.threads[self.current];
         let turns = &mut thread.turns;
         turns.left -= 1;
@@ -218,6 +239,17 @@ impl Execution {
             return false;
         }
         self.enabled.iter().any(|thread| thread != me)
+    }
+
+    /// The running thread has come round in a loop that repeats itself: it is to pause now.
+    pub(super) fn must_pause(&mut self, operation: Operation) -> bool {
+        let thread = &mut self.threads[self.current];
+        let must = thread.comes_round && !is_pause(operation.action) && !thread.unwinding;
+        if must {
+            thread.timeout = Duration::ZERO;
+            self.recognise_awaiting();
+        }
+        must
     }
 
     /// The running thread is about to pause in the middle of its turn.

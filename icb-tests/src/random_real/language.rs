@@ -110,6 +110,8 @@ pub enum Way {
     PutsBack,
     /// It holds a lock while it pauses, and takes it again at once.
     HoldsLock,
+    /// As `PutsBack`, without ever pausing.
+    NeverPauses,
 }
 
 /// Memory orders, as far as all operations have them.

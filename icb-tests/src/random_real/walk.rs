@@ -644,13 +644,15 @@ impl<'s> Walker<'s> {
             if way != Way::HoldsLock {
                 other.fetch_add(1, Ordering::AcqRel);
             }
-            if way == Way::PutsBack {
+            if matches!(way, Way::PutsBack | Way::NeverPauses) {
                 other.fetch_sub(1, Ordering::AcqRel);
             }
             if awaited.load(Ordering::Acquire) != 0 {
                 return;
             }
-            thread::yield_now();
+            if way != Way::NeverPauses {
+                thread::yield_now();
+            }
             drop(guard);
         }
     }

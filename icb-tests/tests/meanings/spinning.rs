@@ -3,7 +3,7 @@
 
 use crate::{check_verdicts, failure, plain};
 use icb_std::hint::spin_loop;
-use icb_std::model::FailureKind;
+use icb_std::model::{FailureKind, Reduction};
 use icb_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Mutex, RwLock, mpsc};
 use icb_std::thread;
@@ -484,6 +484,59 @@ fn loops_that_change_something_give_way() {
             assert!(report.complete, "{name}, {hint}: {failure:?}");
         }
     }
+}
+
+/// A task that wakes itself is polled again at once, and never pauses.
+fn poll_again(changes_nothing: bool, raises: bool) {
+    let (woken, done) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
+    let theirs = done.clone();
+    let other = thread::spawn(move || theirs.store(raises, SeqCst));
+    let polls = AtomicUsize::new(0);
+    while !done.load(SeqCst) {
+        if !changes_nothing {
+            polls.fetch_add(1, SeqCst);
+        }
+        woken.store(true, SeqCst);
+        while !woken.swap(false, SeqCst) {
+            thread::park();
+        }
+    }
+    other.join().unwrap();
+}
+
+/// Loops that do the same over and over without ever pausing give way too. If they can never end, that is no pass.
+#[test]
+fn loops_that_never_pause_give_way() {
+    let report = plain().max_bound(2).explore(|| poll_again(true, true));
+    assert!(report.complete && report.failure.is_none(), "{:?}", report.failure.map(|f| f.message));
+    let report = plain().max_steps(3_000).explore(|| poll_again(true, false));
+    assert_eq!(failure(&report).kind, FailureKind::StepLimit);
+    // Whoever counts does not repeat himself.
+    let report = plain().max_steps(3_000).explore(|| poll_again(false, true));
+    assert_eq!(failure(&report).kind, FailureKind::StepLimit);
+}
+
+/// Long loops that are going somewhere are left alone.
+#[test]
+fn loops_that_do_work_are_not_taken_for_waiting() {
+    let executions = |turns: usize| {
+        let report = plain().reduction(Reduction::None).max_bound(1).explore(move || {
+            let number = Arc::new((AtomicUsize::new(0), Mutex::new(0)));
+            let theirs = number.clone();
+            let worker = thread::spawn(move || {
+                for _ in 0..turns {
+                    theirs.0.fetch_add(1, SeqCst);
+                    *theirs.1.lock().unwrap() += 1;
+                }
+            });
+            number.0.load(SeqCst);
+            worker.join().unwrap();
+        });
+        assert!(report.complete);
+        report.execution_count()
+    };
+    let [few, more] = [20, 30].map(executions);
+    assert_eq!(executions(400), few + 38 * (more - few));
 }
 
 /// What only a thread that goes round without giving way can show is found as well: from the fourth pause on at a cost.

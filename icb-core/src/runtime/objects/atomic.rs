@@ -11,7 +11,7 @@ impl Execution {
     pub(in crate::runtime) fn finish_load(&mut self, id: ObjectId, order: Ordering) -> bool {
         let thread = self.threads.mine();
         let object = &mut self.objects[id.index()];
-        let is_usual = !self.attention && thread.turns.left == 0 && thread.has_room_for_reads();
+        let is_usual = !self.attention && thread.is_unwatched() && thread.has_room_for_reads();
         if !is_usual || !thread.clock.load_shortly(&object.sync, order) {
             return false;
         }
@@ -28,7 +28,7 @@ impl Execution {
     pub(in crate::runtime) fn finish_store(&mut self, id: ObjectId, order: Ordering) -> bool {
         let thread = self.threads.mine();
         let object = &mut self.objects[id.index()];
-        let is_usual = !self.attention && thread.turns.left == 0;
+        let is_usual = !self.attention && thread.is_unwatched();
         if !is_usual || !thread.clock.store_shortly(self.current, &mut object.sync, order) {
             return false;
         }
@@ -46,7 +46,7 @@ impl Execution {
     pub(in crate::runtime) fn finish_change(&mut self, id: ObjectId, order: Ordering) -> bool {
         let thread = self.threads.mine();
         let object = &mut self.objects[id.index()];
-        let is_usual = !self.attention && thread.turns.left == 0;
+        let is_usual = !self.attention && thread.is_unwatched();
         if !is_usual || !thread.clock.modify_shortly(self.current, &mut object.sync, order) {
             return false;
         }

@@ -23,7 +23,7 @@ impl Execution {
         let me = self.current as u32;
         let thread = self.threads.mine();
         let object = &mut self.objects[mutex.index()];
-        let is_usual = !self.attention && thread.turns.left == 0 && thread.has_room_for_reads();
+        let is_usual = !self.attention && thread.is_unwatched() && thread.has_room_for_reads();
         let State::Mutex { owner } = &mut object.state else { return false };
         if !is_usual || !thread.clock.clock.join_few(&object.clock) {
             return false;
@@ -43,7 +43,7 @@ impl Execution {
     pub(in crate::runtime) fn unlock_shortly(&mut self, mutex: ObjectId, changed: bool) -> bool {
         let thread = self.threads.mine();
         let object = &mut self.objects[mutex.index()];
-        let is_usual = !self.attention && thread.turns.left == 0;
+        let is_usual = !self.attention && thread.is_unwatched();
         let State::Mutex { owner } = &mut object.state else { return false };
         if !is_usual || !thread.clock.clock.publish_few(self.current, &mut object.clock) {
             return false;

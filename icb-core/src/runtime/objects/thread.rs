@@ -92,7 +92,7 @@ impl Execution {
         }
         let Some((thread, spawner)) = self.threads.pair(index, me) else { return Err(job) };
         let Some(slot) = self.objects.get_mut(object) else { return Err(job) };
-        let is_warm = thread.is_warm() && spawner.turns.left == 0 && slot.reset_thread(index);
+        let is_warm = thread.is_warm() && spawner.is_unwatched() && slot.reset_thread(index);
         if !is_warm || !thread.clock.begin_shortly(index, me, &mut spawner.clock) {
             return Err(job);
         }
@@ -121,7 +121,7 @@ impl Execution {
         let is_usual = !self.attention;
         let Some((mine, theirs)) = self.threads.pair(self.current, target) else { return false };
         let Some(object) = self.objects.get_mut(id.index()) else { return false };
-        let is_usual = is_usual && mine.turns.left == 0 && mine.has_room_for_reads();
+        let is_usual = is_usual && mine.is_unwatched() && mine.has_room_for_reads();
         if !is_usual || !mine.clock.clock.join_few(&theirs.clock.clock) {
             return false;
         }
@@ -328,6 +328,11 @@ impl Execution {
         let thread = &mut self.threads[me];
         self.accesses
             .extend(thread.could_await_change_of().map(|object| Access { object, mode: Mode::Read }));
+        if std::mem::take(&mut thread.comes_round) {
+            note = Some("repeats itself: as if it paused");
+        } else {
+            thread.rounds.stop();
+        }
         if std::mem::take(&mut thread.gives_way) {
             thread.awaiting = false;
             thread.turns.rest();

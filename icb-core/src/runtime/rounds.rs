@@ -1,0 +1,177 @@
+//! Rounds: what a thread does over and over without a pause. A loop that waits need not say so (a task that wakes itself, and is
+//! polled again at once): if it does exactly the same again and again, it is taken for one that pauses each time round.
+//!
+//! Looked for after [`FIRST_WATCH`] changes of a thread, and each time that they have doubled, for a while: so executions of
+//! usual length know nothing of this. Depends on nothing but what the thread itself has done and read. Knows nothing of turns
+//! (`turns`), which say what comes of the pauses.
+
+use crate::program::Place;
+use crate::trace::{Action, Operation};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// So many things has a thread changed when it is watched for the first time.
+pub(crate) const FIRST_WATCH: u32 = 128;
+/// Operations that it is watched for.
+const WATCH: u16 = 256;
+/// Each time that it has done so many more, it is looked whether they repeat.
+const BETWEEN_LOOKS: usize = 16;
+/// The longest loop that is recognised, in operations.
+const MAX_PERIOD: usize = 32;
+/// So many rounds must have been the same, and so many operations.
+const MIN_ROUNDS: usize = 8;
+const MIN_OPERATIONS: usize = 64;
+
+/// What a thread that is watched has done.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    /// What it does is noted as soon as it has changed more things than this.
+    begins_after: u32,
+    /// Operations that it is still watched for; while it goes round in a loop that is known, it is watched.
+    pub(crate) watched: u16,
+    /// Each operation with what it has read and written, in short. Once its loop is known: those of one round.
+    done: Vec<u64>,
+    /// The loop's operations; 0: none is known.
+    period: usize,
+    /// Where in the loop it is.
+    at: usize,
+}
+
+/// One operation with what it has read and written, or `None`: no loop that waits does this.
+fn digest(
+    operation: Operation,
+    place: Option<Place>,
+    read: Option<u64>,
+    written: Option<u64>,
+) -> Option<u64> {
+    let kind = match operation.action {
+        Action::Load(_) => 0,
+        Action::Store(_) => 1,
+        Action::ReadModifyWrite(_) => 2,
+        Action::CompareExchange { .. } => 3,
+        Action::Fence(_) => 4,
+        Action::CountUp | Action::CountDown | Action::CountLast | Action::CountRead | Action::CountUpdate => {
+            5
+        }
+        Action::Unpark => 6,
+        Action::Park { .. } => 7,
+        _ => return None,
+    };
+    let mut hasher = DefaultHasher::new();
+    (kind, place.map(Place::address), read, written).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+impl Rounds {
+    /// The thread, which has changed so many things, is watched from the next one on. (Not from now on: its present operation may
+    /// not be looked at.)
+    pub(crate) fn begin(&mut self, changes: u32) {
+        self.begins_after = changes;
+        self.watched = WATCH;
+        self.period = 0;
+        self.done.clear();
+    }
+
+    /// It does something that no such loop does, or pauses by itself.
+    pub(crate) fn stop(&mut self) {
+        self.watched = 0;
+    }
+
+    /// The thread, which is watched, has done this, and has changed so many things. Whether it has just come round.
+    pub(crate) fn note(
+        &mut self,
+        changes: u32,
+        operation: Operation,
+        place: Option<Place>,
+        read: Option<u64>,
+        written: Option<u64>,
+    ) -> bool {
+        if changes == self.begins_after {
+            return false;
+        }
+        let Some(digest) = digest(operation, place, read, written) else {
+            self.stop();
+            return false;
+        };
+        if self.period == 0 {
+            self.watched -= 1;
+            self.done.push(digest);
+            return self.done.len().is_multiple_of(BETWEEN_LOOKS) && self.look();
+        }
+        if self.done[self.at] != digest {
+            self.stop();
+            return false;
+        }
+        self.at = (self.at + 1) % self.period;
+        self.at == 0
+    }
+
+    /// Whether what has been done is a loop; if it cannot be, the thread is not watched any longer.
+    fn look(&mut self) -> bool {
+        let count = self.done.len();
+        let same = |length: usize, period: usize| {
+            length + period <= count && (count - length..count).all(|i| self.done[i] == self.done[i - period])
+        };
+        let Some(period) = (1..=MAX_PERIOD).find(|&period| same(BETWEEN_LOOKS, period)) else {
+            if count >= BETWEEN_LOOKS + MAX_PERIOD {
+                self.stop();
+            }
+            return false;
+        };
+        let enough = (MIN_ROUNDS * period).max(MIN_OPERATIONS);
+        if !same(enough - period, period) {
+            return false;
+        }
+        self.done.drain(..count - period);
+        self.period = period;
+        self.at = 0;
+        self.watched = WATCH;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{ObjectId, Ordering};
+
+    fn rounds(values: impl IntoIterator<Item = u64>) -> (Rounds, Vec<usize>) {
+        let mut rounds = Rounds::default();
+        rounds.begin(0);
+        let operation = Operation::new(Action::ReadModifyWrite(Ordering::SeqCst), ObjectId::new(1));
+        let mut came_round = Vec::new();
+        for (index, value) in values.into_iter().enumerate() {
+            if rounds.watched != 0 && rounds.note(1, operation, None, Some(value), Some(value + 1)) {
+                came_round.push(index + 1);
+            }
+        }
+        (rounds, came_round)
+    }
+
+    #[test]
+    fn a_loop_is_known_after_eight_rounds_and_sixty_four_operations() {
+        for (period, known) in [(1, 64), (5, 64), (8, 64), (9, 80), (32, 256)] {
+            let (_, came_round) = rounds((0..300).map(|i| i % period));
+            let expected: Vec<usize> = (known..=300).step_by(period as usize).collect();
+            assert_eq!(came_round, expected, "{period}");
+        }
+    }
+
+    #[test]
+    fn what_goes_on_is_no_loop() {
+        let (watch, came_round) = rounds(0..300);
+        assert_eq!((watch.watched != 0, came_round.len()), (false, 0));
+        // Counts in between.
+        let (_, came_round) = rounds((0..300).map(|i| if i % 4 == 0 { i } else { 1 }));
+        assert_eq!(came_round.len(), 0);
+        // A loop that is too long to be known.
+        let (_, came_round) = rounds((0..300).map(|i| i % 33));
+        assert_eq!(came_round.len(), 0);
+    }
+
+    #[test]
+    fn a_loop_that_is_left_is_not_watched_any_longer() {
+        let (watch, came_round) = rounds((0..100).map(|i| i % 4).chain([7]).chain((0..100).map(|i| i % 4)));
+        assert_eq!(came_round, (64..=100).step_by(4).collect::<Vec<_>>());
+        assert_eq!(watch.watched, 0);
+    }
+}
