@@ -123,6 +123,18 @@ pub(crate) struct Search {
     #[arg(long, value_name = "WHAT", env = "ICB_ON_RACE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_race: Option<OnRace>,
+    /// Loads of atomic variables may read stale values (weak memory), at a cost of 1 each, like a preemption
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_WEAK_MEMORY"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) weak_memory: Option<bool>,
     /// Memory that an execution allocates and never frees is a failure
     #[arg(
         long,
@@ -172,6 +184,7 @@ impl Search {
         set("ICB_SEQUENTIAL", self.sequential.map(|on| u8::from(on).to_string()));
         set("ICB_REDUCTION", self.reduction.map(value_name));
         set("ICB_ON_RACE", self.on_race.map(value_name));
+        set("ICB_WEAK_MEMORY", self.weak_memory.map(|yes| u8::from(yes).to_string()));
         set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
         set("ICB_MAX_STEPS", self.max_steps.map(|n| n.to_string()));
@@ -202,6 +215,7 @@ impl Search {
             sequential: other.sequential.or(self.sequential),
             reduction: other.reduction.or(self.reduction),
             on_race: other.on_race.or(self.on_race),
+            weak_memory: other.weak_memory.or(self.weak_memory),
             check_leaks: other.check_leaks.or(self.check_leaks),
             max_executions: other.max_executions.or(self.max_executions),
             max_steps: other.max_steps.or(self.max_steps),

@@ -22,22 +22,36 @@ pub fn mode(action: Action) -> Option<Mode> {
         | Action::CountRead
         | Action::BarrierLeave => Some(Mode::Read),
         Action::ReadLock | Action::ReadUnlock | Action::CountUp | Action::CountDown => Some(Mode::Update),
-        Action::Yield
-        | Action::SpinLoop
-        | Action::Sleep
-        | Action::Choose
-        | Action::Fence(_)
-        | Action::Nop => None,
+        Action::Yield | Action::SpinLoop | Action::Sleep | Action::Choose | Action::Nop => None,
         _ => Some(Mode::Write),
     }
 }
 
 /// The accesses of an operation that has not been performed yet.
+///
+/// Where loads may read stale values, the total order of SeqCst operations is an object too. SeqCst fences write it (a fence names it as
+/// its only object; other fences have none, and touch nothing). SeqCst accesses to variables name it as their other object and read it:
+/// what they may read depends on the fences before them, and not on each other, except that a SeqCst load must not read an older value
+/// than a SeqCst load of the same variable before it. So these count as writes of their variable.
 pub fn accesses(operation: Operation) -> impl Iterator<Item = Access> {
     let Operation { action, object, other } = operation;
-    let first = mode(action).filter(|_| object.is_some()).map(|mode| Access { object, mode });
-    let second = other.is_some().then_some(Access { object: other, mode: Mode::Write });
+    let mode = if is_ordered_load(operation) { Some(Mode::Write) } else { mode(action) };
+    let first = mode.filter(|_| object.is_some()).map(|mode| Access { object, mode });
+    let second_mode = if is_atomic(action) { Mode::Read } else { Mode::Write };
+    let second = other.is_some().then_some(Access { object: other, mode: second_mode });
     first.into_iter().chain(second)
+}
+
+fn is_atomic(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Load(_) | Action::Store(_) | Action::ReadModifyWrite(_) | Action::CompareExchange { .. }
+    )
+}
+
+/// A load that is part of the total order of SeqCst operations, where that is an object.
+fn is_ordered_load(operation: Operation) -> bool {
+    matches!(operation.action, Action::Load(_)) && operation.other.is_some()
 }
 
 /// Whether two accesses touch the same object and do not commute.
@@ -285,6 +299,13 @@ mod tests {
         );
         let fence = Operation::new(Action::Fence(SeqCst), ObjectId::NONE);
         assert!(!conflicts(fence, fence));
+        let order = ObjectId::new(9);
+        let fence = Operation::new(Action::Fence(SeqCst), order);
+        let ordered = |action, object| Operation::with_other(action, ObjectId::new(object), order);
+        let [one, same, other] = [0, 0, 1].map(|object| ordered(Action::Load(SeqCst), object));
+        assert!(conflicts(fence, fence) && conflicts(fence, one) && conflicts(one, same));
+        assert!(!conflicts(one, other) && !conflicts(other, ordered(Action::Store(SeqCst), 0)));
+        assert!(!conflicts(fence, load(0)) && !conflicts(fence, store(0)));
         let wait = Operation::with_other(Action::Wait { timed: false }, ObjectId::new(3), ObjectId::new(4));
         assert!(conflicts(wait, Operation::new(Action::Lock, ObjectId::new(4))));
     }

@@ -19,4 +19,6 @@ pub mod statics;
 
 pub mod tool;
 
+pub mod weak;
+
 pub mod work_stealing_table;

@@ -7,11 +7,11 @@
 use icb_core::reduction::{Flaw, PartialOrder};
 use icb_core::search::ContextBounded;
 use icb_std::model::{Builder, Reduction, Report};
-use icb_tests::random_real::compare::{Difference, MANNERS, Tally, compare, shrink};
+use icb_tests::random_real::compare::{Difference, MANNERS, Tally, WEAK_MANNERS, compare, shrink};
 use icb_tests::random_real::generate;
 use icb_tests::random_real::language::Instruction::{self, *};
 use icb_tests::random_real::language::{Order, Program, Thread, Way};
-use icb_tests::random_real::search::search;
+use icb_tests::random_real::search::{Manner, search};
 use icb_tests::random_real::walk::run;
 use icb_tests::seeds;
 use std::ops::Range;
@@ -20,6 +20,8 @@ use std::sync::{Arc, Mutex};
 
 /// Programs of every run.
 const SEEDS: Range<u64> = 0..600;
+/// Those that are run with stale values too.
+const WEAK_SEEDS: Range<u64> = 0..100;
 const MAX_BOUND: u32 = 3;
 /// Bounds whose plain search would run more executions are left out.
 const MAX_EXECUTIONS: u64 = 1_500;
@@ -35,25 +37,25 @@ fn reduced(bound: Option<u32>) -> PartialOrder {
     }
 }
 
-fn check(program: &Program, bounds: Option<u32>) -> Result<Tally, Difference> {
+fn check(program: &Program, manners: &[Manner], bounds: Option<u32>) -> Result<Tally, Difference> {
     let mut tally = Tally::default();
-    for manner in MANNERS {
+    for &manner in manners {
         tally += compare(program, manner, bounds, MAX_EXECUTIONS, &reduced)?;
     }
     Ok(tally)
 }
 
-fn campaign(bounds: Option<u32>) {
+fn campaign(manners: &[Manner], seeds: Range<u64>, bounds: Option<u32>) {
     let total = Mutex::new(Tally::default());
     let differences = AtomicU64::new(0);
-    seeds::for_each(seeds(), |seed| {
+    seeds::for_each(seeds, |seed| {
         let program = generate::program(seed);
-        match check(&program, bounds) {
+        match check(&program, manners, bounds) {
             Ok(tally) => *total.lock().expect("no panics here") += tally,
             Err(difference) => {
                 differences.fetch_add(1, Ordering::Relaxed);
-                let smallest = shrink(&program, &|program| check(program, bounds).is_err());
-                let difference = check(&smallest, bounds).err().unwrap_or(difference);
+                let smallest = shrink(&program, &|program| check(program, manners, bounds).is_err());
+                let difference = check(&smallest, manners, bounds).err().unwrap_or(difference);
                 println!("{difference:?}\n{smallest}");
             }
         }
@@ -64,12 +66,19 @@ fn campaign(bounds: Option<u32>) {
 
 #[test]
 fn random_programs_keep_their_outcomes_at_each_bound() {
-    campaign(Some(MAX_BOUND));
+    campaign(&MANNERS, seeds(), Some(MAX_BOUND));
 }
 
 #[test]
 fn random_programs_keep_their_outcomes_without_a_bound() {
-    campaign(None);
+    campaign(&MANNERS, seeds(), None);
+}
+
+#[test]
+fn random_programs_with_stale_values_keep_their_outcomes() {
+    let seeds = seeds::from_environment().unwrap_or(WEAK_SEEDS);
+    campaign(&WEAK_MANNERS, seeds.clone(), Some(MAX_BOUND));
+    campaign(&WEAK_MANNERS, seeds, None);
 }
 
 /// Programs on which executions were lost once.
@@ -166,7 +175,7 @@ fn what_was_lost_once_is_found() {
         let channels = vec![(Some(0), 1), (None, 0)];
         let program = Program { threads, channels, barriers: vec![1, 1], ..Program::default() };
         for bounds in [Some(MAX_BOUND), None] {
-            if let Err(difference) = check(&program, bounds) {
+            if let Err(difference) = check(&program, &MANNERS, bounds) {
                 panic!("{name}: {difference:?}\n{program}");
             }
         }

@@ -3,8 +3,8 @@
 //! Follows C11/C++20 (as Rust adopts it): a release store heads a release sequence that read-modify-writes of any
 //! ordering continue and any other store ends; an acquire load that reads from the sequence joins its clock;
 //! fences work through relaxed accesses; a relaxed access by itself orders nothing. SeqCst accesses are acquire
-//! and release; their total order is the order of execution. Not modelled: values other than the latest one
-//! (weak memory), consume.
+//! and release; their total order is the order of execution. Not modelled: consume. Which values can be read besides the
+//! latest one is for `history` to say.
 
 use crate::clock::{INLINE, VectorClock};
 use crate::trace::Ordering;
@@ -166,10 +166,16 @@ impl ThreadClock {
             self.clock.tick(thread);
         }
     }
+
+    /// What happens before its latest release fence.
+    #[must_use]
+    pub fn before_fence(&self) -> &VectorClock {
+        &self.fence
+    }
 }
 
 /// What an atomic variable's current value was released with.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct AtomicClock {
     clock: VectorClock,
     published: bool,

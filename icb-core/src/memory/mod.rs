@@ -1,5 +1,6 @@
-//! Happens-before as the C11 memory model defines it, and the race check that rests on it.
+//! Happens-before as the C11 memory model defines it, and what rests on it: the race check, and which values a load may read.
 
 pub mod happens_before;
+pub mod history;
 pub mod race;
 pub mod shadow;

@@ -93,17 +93,37 @@ impl AtomicStep {
     pub fn finish(self, read: Option<u64>, written: Option<u64>) {
         self.running.with(|e| {
             if !(e.attention && e.giving_up) {
-                e.finish_atomic(self.object, read, written);
+                if e.settings.weak_memory {
+                    e.finish_weakly(self.object, read, written);
+                } else {
+                    e.finish_atomic(self.object, read, written);
+                }
             }
         });
     }
 }
 
-/// Announces an atomic operation and lets the scheduler decide. `None` outside an execution.
+/// Announces an atomic operation that is no exchange, and lets the scheduler decide. `None` outside an execution.
 #[track_caller]
 pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
+    announce(target, action, 0, Location::caller())
+}
+
+/// [`atomic`] for an exchange that succeeds with these bits.
+#[track_caller]
+pub fn atomic_exchange(target: AtomicRef, action: Action, expected: u64) -> Option<AtomicStep> {
+    announce(target, action, expected, Location::caller())
+}
+
+#[inline(always)]
+fn announce(
+    target: AtomicRef,
+    action: Action,
+    expected: u64,
+    caller: &'static Location<'static>,
+) -> Option<AtomicStep> {
     let running = running()?;
-    let place = Place::from(Location::caller());
+    let place = Place::from(caller);
     let object = match running.with(|e| e.known_atomic(target)) {
         Some(object) => object,
         None => unknown_atomic(running, target, place),
@@ -113,7 +133,7 @@ pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
         Way::Other(next) => enter_after(running, target, object, next),
         Way::Ask => enter_by_choice(running, target, object),
         Way::Spin => enter_spinning(running, target, object),
-        Way::Attentive => enter_attentively(running, target, object, action, place),
+        Way::Attentive => enter_attentively(running, target, object, (action, expected), place),
     }
 }
 
@@ -196,13 +216,16 @@ fn enter_attentively(
     running: &'static Running,
     target: AtomicRef,
     object: ObjectId,
-    action: Action,
+    (action, expected): (Action, u64),
     place: Place,
 ) -> Option<AtomicStep> {
     let freed = running.with(|e| e.quarantine.news());
-    enter(running, Operation::new(action, object), place);
+    enter(running, running.with(|e| e.weak_operation(action, object)), place);
     if running.with(|e| e.quarantine.news()) != freed {
         check_freed(running, Kind::Atomic, target.address, target.of.name, object, place);
+    }
+    if running.with(|e| e.settings.weak_memory && !e.giving_up) {
+        running.with(|e| e.choose_value(target, expected));
     }
     Some(AtomicStep { running, object })
 }
@@ -221,6 +244,10 @@ fn check_freed_atomic(running: &Running, target: AtomicRef) {
 pub fn fence(order: Ordering) -> bool {
     let Some(running) = running() else { return false };
     let location = Location::caller();
+    if order == Ordering::SeqCst && running.with(|e| e.settings.weak_memory) {
+        ordered_fence(running, location.into());
+        return true;
+    }
     running.with(|e| {
         if !e.giving_up {
             let operation = Operation::new(Action::Fence(order), ObjectId::NONE);
@@ -230,6 +257,18 @@ pub fn fence(order: Ordering) -> bool {
         }
     });
     true
+}
+
+/// A SeqCst fence, where loads may read stale values: what they may read depends on the order of such fences.
+#[cold]
+fn ordered_fence(running: &Running, place: Place) {
+    let operation = running.with(|e| Operation::new(Action::Fence(Ordering::SeqCst), e.weak.order_object));
+    enter(running, operation, place);
+    running.with(|e| {
+        if !e.giving_up {
+            e.finish_ordered_fence(operation);
+        }
+    });
 }
 
 impl Execution {

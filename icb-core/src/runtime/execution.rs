@@ -23,6 +23,8 @@ pub struct Settings {
     pub granularity: Granularity,
     /// Whether condvar waits wake and `compare_exchange_weak` fails spuriously, at a cost of 1 each.
     pub spurious: bool,
+    /// Whether loads of atomic variables may read stale values, at a cost of 1 each.
+    pub weak_memory: bool,
     /// Whether a racing variable becomes a synchronization variable instead of a failure.
     pub promote: bool,
     /// Longest execution, in steps.
@@ -51,6 +53,7 @@ impl Default for Settings {
         Settings {
             granularity: Granularity::SyncOnly,
             spurious: true,
+            weak_memory: false,
             promote: false,
             max_steps: 20_000,
             stack_size: 256 * 1024,
@@ -155,6 +158,8 @@ pub(super) struct Execution {
     pub(super) ledger: Box<super::ledger::Ledger>,
     /// Objects of a block that has been freed; empty in between.
     gone: Vec<u32>,
+    /// Where loads may read stale values.
+    pub(super) weak: super::weak::WeakMemory,
     /// Values that their last owner is dropping: where that owner is, and the counts.
     pub(super) going: Vec<(usize, ObjectId)>,
     /// Last step and place, for the watchdog.
@@ -283,6 +288,7 @@ impl Execution {
             heartbeat: std::sync::Arc::default(),
             ledger: Box::default(),
             gone: Vec::new(),
+            weak: super::weak::WeakMemory::new(),
             going: Vec::new(),
         }
     }
@@ -353,6 +359,10 @@ impl Execution {
         self.freed = None;
         self.going.clear();
         self.panic_count = 0;
+        if self.settings.weak_memory {
+            self.attention = true;
+            self.begin_weakly();
+        }
     }
 
     /// This thread runs from now on.

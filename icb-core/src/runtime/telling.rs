@@ -45,6 +45,19 @@ impl Execution {
 
     /// Completes a step that touched what stands in `accesses`; `tag` tells its outcome.
     pub(super) fn finish_many(&mut self, operation: Operation, tag: u64, note: Option<&'static str>) {
+        self.finish_valued(operation, tag, None, None, note);
+    }
+
+    /// [`finish_many`](Self::finish_many) for a step that has read and written these bits.
+    #[inline]
+    pub(super) fn finish_valued(
+        &mut self,
+        operation: Operation,
+        tag: u64,
+        read: Option<u64>,
+        written: Option<u64>,
+        note: Option<&str>,
+    ) {
         let thread = self.threads.mine();
         thread.hash.begin_step(tag);
         for access in &self.accesses {
@@ -67,7 +80,7 @@ impl Execution {
         }
         if self.attention {
             if self.is_written_down() {
-                self.observe_step(operation, None, None, note);
+                self.observe_step(operation, read, written, note);
             }
             self.tell_step(operation);
         }
@@ -151,7 +164,7 @@ impl Execution {
         operation: Operation,
         read: Option<u64>,
         written: Option<u64>,
-        note: Option<&'static str>,
+        note: Option<&str>,
     ) {
         if self.ledger.keeps_histories {
             self.ledger.note_use_of(operation.object.index());
@@ -160,7 +173,7 @@ impl Execution {
         let event = StepEvent {
             index: self.step_count,
             thread: ThreadId::new(self.current),
-            operation,
+            operation: self.without_order(operation),
             accesses: &self.accesses,
             early: self.step_early,
             preemption: self.step_preemption,

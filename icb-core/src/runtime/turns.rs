@@ -91,6 +91,12 @@ impl Turns {
         self.touched.iter().map(|&(object, _)| ObjectId::new(object as usize))
     }
 
+    /// What the turn has read of this object was not the newest: what has been changed is still news.
+    pub(crate) fn forget_news(&mut self, object: ObjectId) {
+        let touched = self.touched.iter_mut().filter(|(known, _)| *known as usize == object.index());
+        touched.for_each(|(_, news)| *news = news.wrapping_sub(1));
+    }
+
     /// Nobody who does not go round has changed what the turn touched.
     pub(crate) fn nothing_new(&self, objects: &[Object]) -> bool {
         self.touched.iter().all(|&(object, news)| objects[object as usize].news() == news)

@@ -47,6 +47,9 @@ pub enum Switch {
     Preemption,
 }
 
+/// How the note of a step begins that has read a stale value of an atomic variable.
+pub const STALE: &str = "a stale value";
+
 /// One step of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Step {
@@ -139,6 +142,12 @@ impl Trace {
 }
 
 impl Step {
+    /// Whether it has read a stale value of an atomic variable, at a cost of 1.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.note.as_ref().is_some_and(|note| note.contains(STALE))
+    }
+
     /// Whether it is a step of its own: a data access that is no scheduling point belongs to the step before it, and
     /// bears the number of the one after.
     #[must_use]

@@ -192,6 +192,19 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether loads of atomic variables, and exchanges that fail, may read stale values: every value that C++20's memory model, which
+    /// Rust adopts, lets them read besides the newest, at a cost of 1 each, like a preemption. So a missing ordering that no data race
+    /// shows (store buffering, messages through relaxed flags, sequence locks) is a failure with so many preemptions and stale values. Off
+    /// by default: executions are then sequentially consistent.
+    ///
+    /// Not produced: modification orders other than the order of execution, loads that read what is stored only later (load buffering),
+    /// and more than three stale values in a row of one variable in one thread.
+    #[must_use]
+    pub fn weak_memory(mut self, weak_memory: bool) -> Self {
+        self.settings.weak_memory = weak_memory;
+        self
+    }
+
     /// Whether the search goes on after a failure, to count all of them. The report holds the first.
     #[must_use]
     pub fn keep_going(mut self, keep_going: bool) -> Self {
@@ -267,11 +280,13 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
             (_, Err(message)) => panic!("icb: {message}"),
         };
         let model = NEXT_MODEL.fetch_add(1, Ordering::Relaxed);
+        let weak_memory = self.settings.weak_memory;
         let report = Worker { settings: self.settings, channel, model }.run(&closure(f));
         if let Some(failure) = report.failure {
             let options = table::Options { width: 100, ..table::Options::default() };
             let text = table::render(&failure, &options).to_plain_string();
-            panic!("{text}\nreplay it with ICB_REPLAY='{}'", failure.schedule);
+            let memory = if weak_memory { "ICB_WEAK_MEMORY=1 " } else { "" };
+            panic!("{text}\nreplay it with {memory}ICB_REPLAY='{}'", failure.schedule);
         }
     }
 

@@ -77,7 +77,10 @@ impl Worker {
             settings.on_race == OnRace::Promote || settings.keep_going || settings.measured_executions > 0;
         let path = self.file(&format!("journal-{}", settings.min_bound)).filter(|_| one_bound && !alone)?;
         let key = settings.journal_key.as_ref()?;
-        let text = format!("{key} {:?} {} {:?}", settings.granularity, settings.max_steps, settings.shard);
+        let text = format!(
+            "{key} {:?} {} {:?} {} {}",
+            settings.granularity, settings.max_steps, settings.shard, settings.spurious, settings.weak_memory
+        );
         Some((path, checksum(text.as_bytes())))
     }
 

@@ -67,6 +67,7 @@ impl Worker {
         runtime::Settings {
             granularity: self.settings.granularity,
             spurious: self.settings.spurious,
+            weak_memory: self.settings.weak_memory,
             promote: self.settings.on_race == OnRace::Promote,
             max_steps: self.settings.max_steps,
             stack_size: self.settings.stack_size,
@@ -181,8 +182,13 @@ impl Worker {
     fn frontier_key(&self) -> u64 {
         let settings = &self.settings;
         let text = format!(
-            "{:?} {:?} {:?} {} {}",
-            settings.granularity, settings.on_race, settings.reduction, settings.spurious, self.model
+            "{:?} {:?} {:?} {} {} {}",
+            settings.granularity,
+            settings.on_race,
+            settings.reduction,
+            settings.spurious,
+            settings.weak_memory,
+            self.model
         );
         text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)

@@ -33,6 +33,7 @@ pub(super) struct Settings {
     pub(super) max_duration: Option<Duration>,
     pub(super) stack_size: usize,
     pub(super) spurious: bool,
+    pub(super) weak_memory: bool,
     pub(super) keep_going: bool,
     pub(super) check_leaks: bool,
     pub(super) run_out: bool,
@@ -80,6 +81,7 @@ impl Default for Settings {
             max_duration: None,
             stack_size: 256 * 1024,
             spurious: true,
+            weak_memory: false,
             keep_going: false,
             check_leaks: false,
             run_out: false,
@@ -206,6 +208,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_SPURIOUS") {
             self.spurious = one_of("ICB_SPURIOUS", &text, &[("1", true), ("0", false)])?;
+        }
+        if let Some(text) = lookup("ICB_WEAK_MEMORY") {
+            self.weak_memory = one_of("ICB_WEAK_MEMORY", &text, &[("1", true), ("0", false)])?;
         }
         if let Some(text) = lookup("ICB_CHECK_LEAKS") {
             self.check_leaks = one_of("ICB_CHECK_LEAKS", &text, &[("1", true), ("0", false)])?;

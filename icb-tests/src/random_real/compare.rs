@@ -11,10 +11,16 @@ pub type Reduced<'a> = &'a dyn Fn(Option<u32>) -> PartialOrder;
 
 /// Both granularities, with spurious wake-ups and without.
 pub const MANNERS: [Manner; 4] = [
-    Manner { granularity: Granularity::SyncOnly, spurious: false },
-    Manner { granularity: Granularity::SyncOnly, spurious: true },
-    Manner { granularity: Granularity::EveryAccess, spurious: true },
-    Manner { granularity: Granularity::EveryAccess, spurious: false },
+    Manner { granularity: Granularity::SyncOnly, spurious: false, weak_memory: false },
+    Manner { granularity: Granularity::SyncOnly, spurious: true, weak_memory: false },
+    Manner { granularity: Granularity::EveryAccess, spurious: true, weak_memory: false },
+    Manner { granularity: Granularity::EveryAccess, spurious: false, weak_memory: false },
+];
+
+/// With stale values of atomic variables.
+pub const WEAK_MANNERS: [Manner; 2] = [
+    Manner { granularity: Granularity::SyncOnly, spurious: false, weak_memory: true },
+    Manner { granularity: Granularity::EveryAccess, spurious: true, weak_memory: true },
 ];
 
 /// What was compared.

@@ -38,6 +38,8 @@ pub struct Manner {
     pub granularity: Granularity,
     /// Whether there are spurious wake-ups.
     pub spurious: bool,
+    /// Whether loads of atomic variables may read stale values.
+    pub weak_memory: bool,
 }
 
 /// What was found up to a bound.
@@ -90,6 +92,7 @@ pub fn search(program: &Program, manner: Manner, strategy: &mut dyn Strategy, ma
     let settings = Settings {
         granularity: manner.granularity,
         spurious: manner.spurious,
+        weak_memory: manner.weak_memory,
         unwind_failed: true,
         max_steps: MAX_STEPS,
         ..Settings::default()

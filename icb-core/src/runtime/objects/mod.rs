@@ -130,7 +130,7 @@ impl Object {
     }
 
     #[inline(always)]
-    fn note_change(&mut self, stale: bool) {
+    pub(super) fn note_change(&mut self, stale: bool) {
         self.version = self.version.wrapping_add(1);
         if stale {
             self.stale = self.stale.wrapping_add(1);

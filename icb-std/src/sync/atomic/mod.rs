@@ -226,7 +226,8 @@ macro_rules! common_methods {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let action = super::exchange_action(false, success, failure);
-                let Some(step) = $crate::door::atomic(self.target(), action) else {
+                let step = $crate::door::atomic_exchange(self.target(), action, $bits(current));
+                let Some(step) = step else {
                     return self.real.compare_exchange(current, new, success, failure);
                 };
                 self.exchange(step, current, new, [success, failure], false)
@@ -243,7 +244,8 @@ macro_rules! common_methods {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let action = super::exchange_action(true, success, failure);
-                let Some(step) = $crate::door::atomic(self.target(), action) else {
+                let step = $crate::door::atomic_exchange(self.target(), action, $bits(current));
+                let Some(step) = step else {
                     return self.real.compare_exchange_weak(current, new, success, failure);
                 };
                 // One that fails anyway need not be made to fail.

@@ -1,0 +1,133 @@
+//! Algorithms that need an ordering which no data race shows: without it they fail under weak memory, at a known bound, and only there.
+
+use icb_std::model::{Builder, Reduction};
+use icb_std::sync::Arc;
+use icb_std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+use icb_std::sync::atomic::{AtomicBool, AtomicUsize, fence};
+use icb_std::{hint, thread};
+
+/// The bound at which it fails first, `None` up to bound 3.
+fn first_failing(weak_memory: bool, reduction: Reduction, body: fn()) -> Option<u32> {
+    let builder = Builder::new().max_bound(3).spurious(false).reduction(reduction);
+    let report = builder.weak_memory(weak_memory).explore(body);
+    assert!(report.failure.is_some() || report.complete);
+    report.failure.map(|failure| failure.bound)
+}
+
+/// Dekker's entry, once: who sees the other's flag stays out.
+fn dekker(store: Ordering, load: Ordering) {
+    let flags: Arc<[AtomicBool; 2]> = Arc::default();
+    let inside = Arc::new(AtomicUsize::new(0));
+    let enter = move |flags: &[AtomicBool; 2], inside: &AtomicUsize, me: usize| {
+        flags[me].store(true, store);
+        if !flags[1 - me].load(load) {
+            inside.fetch_add(1, Relaxed);
+        }
+    };
+    let (theirs, counted) = (flags.clone(), inside.clone());
+    let other = thread::spawn(move || enter(&theirs, &counted, 1));
+    enter(&flags, &inside, 0);
+    other.join().unwrap();
+    assert!(inside.load(Relaxed) < 2, "both are inside");
+}
+
+/// Peterson's lock around an update in two steps.
+fn peterson(order: fn(bool) -> Ordering) {
+    let shared: Arc<([AtomicBool; 2], AtomicUsize, AtomicUsize)> = Arc::default();
+    let work = move |(flags, turn, value): &([AtomicBool; 2], AtomicUsize, AtomicUsize), me: usize| {
+        flags[me].store(true, order(true));
+        turn.store(1 - me, order(true));
+        while flags[1 - me].load(order(false)) && turn.load(order(false)) == 1 - me {
+            hint::spin_loop();
+        }
+        value.store(value.load(Relaxed) + 1, Relaxed);
+        flags[me].store(false, Release);
+    };
+    let theirs = shared.clone();
+    let other = thread::spawn(move || work(&theirs, 1));
+    work(&shared, 0);
+    other.join().unwrap();
+    assert_eq!(shared.2.load(Relaxed), 2, "an update is lost");
+}
+
+/// A sequence lock with two words, once written and once read.
+fn sequence_lock(orders: bool) {
+    let shared: Arc<(AtomicUsize, [AtomicUsize; 2])> = Arc::default();
+    let theirs = shared.clone();
+    let writer = thread::spawn(move || {
+        let (sequence, words) = &*theirs;
+        sequence.store(1, Relaxed);
+        if orders {
+            fence(Release);
+        }
+        words[0].store(7, Relaxed);
+        words[1].store(7, Relaxed);
+        sequence.store(2, if orders { Release } else { Relaxed });
+    });
+    let (sequence, words) = &*shared;
+    let before = sequence.load(if orders { Acquire } else { Relaxed });
+    let read = [words[0].load(Relaxed), words[1].load(Relaxed)];
+    if orders {
+        fence(Acquire);
+    }
+    if before.is_multiple_of(2) && sequence.load(Relaxed) == before {
+        assert_eq!(read[0], read[1], "torn");
+    }
+    writer.join().unwrap();
+}
+
+/// A hazard pointer: the reader publishes what it is about to use and looks again; who takes it out looks at what is published.
+fn hazard_pointer(fences: bool) {
+    /// The source, the hazard, and whether what was in the source has been freed.
+    type Shared = (AtomicUsize, AtomicUsize, AtomicBool);
+    let shared: Arc<Shared> = Arc::new((AtomicUsize::new(1), AtomicUsize::new(0), AtomicBool::new(false)));
+    let order = move || {
+        if fences {
+            fence(SeqCst);
+        }
+    };
+    let theirs = shared.clone();
+    let owner = thread::spawn(move || {
+        let (source, hazard, freed) = &*theirs;
+        source.store(0, Release);
+        order();
+        if hazard.load(Acquire) != 1 {
+            freed.swap(true, AcqRel);
+        }
+    });
+    let (source, hazard, freed) = &*shared;
+    hazard.store(1, Release);
+    order();
+    if source.load(Acquire) == 1 {
+        // An update sees the newest value.
+        assert!(!freed.fetch_or(false, AcqRel), "used after it was freed");
+        hazard.store(0, Release);
+    }
+    owner.join().unwrap();
+}
+
+#[test]
+fn what_needs_an_ordering_fails_without_it() {
+    let table: [(&str, fn(), Option<u32>); 9] = [
+        ("Dekker, acquire and release", || dekker(Release, Acquire), Some(1)),
+        ("Dekker, SeqCst loads alone", || dekker(Release, SeqCst), Some(1)),
+        ("Dekker, SeqCst", || dekker(SeqCst, SeqCst), None),
+        (
+            "Peterson, acquire and release",
+            || peterson(|stores| if stores { Release } else { Acquire }),
+            Some(2),
+        ),
+        ("Peterson, SeqCst", || peterson(|_| SeqCst), None),
+        ("sequence lock, relaxed", || sequence_lock(false), Some(2)),
+        ("sequence lock", || sequence_lock(true), None),
+        ("hazard pointer without fences", || hazard_pointer(false), Some(1)),
+        ("hazard pointer", || hazard_pointer(true), None),
+    ];
+    for (name, body, expected) in table {
+        let found = first_failing(true, Reduction::PartialOrder, body);
+        println!("{name}: {found:?}");
+        assert_eq!(found, expected, "{name}");
+        assert_eq!(first_failing(true, Reduction::None, body), expected, "{name}, every execution");
+        assert_eq!(first_failing(false, Reduction::PartialOrder, body), None, "{name}, without stale values");
+    }
+}
