@@ -135,7 +135,16 @@ impl Record {
         }
     }
 
+    /// What is proved, and under which memory model if it is not sequential consistency.
     fn proved(&self, last: &Finished) -> String {
+        let weak = |round: &Finished| round.figures.as_ref().is_some_and(|figures| figures.weak_memory);
+        if self.rounds.iter().any(weak) {
+            return format!("{}, under weak memory (stale values)", Self::proved_of(last));
+        }
+        Self::proved_of(last)
+    }
+
+    fn proved_of(last: &Finished) -> String {
         if let Verdict::Holds { exhausted: true, .. } = last.verdict {
             return "no failure in any execution (exhaustive)".to_owned();
         }

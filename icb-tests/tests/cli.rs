@@ -386,3 +386,33 @@ fn plain_memory_is_checked_in_opted_in_tests() {
     let said = icb_with("opted-memory", "test --locked --accesses --target riscv64gc-unknown-linux-gnu", &[]);
     said.check(USAGE, &["--accesses is not possible here: there are hooks for x86_64 and aarch64 only"]);
 }
+
+#[test]
+fn stale_values_are_found_where_they_are_asked_for() {
+    let _alone = tool::alone();
+    icb("test --test weak").check(
+        PASSED,
+        &[
+            "proved cases::weak::relaxed_flags: no failure in any execution (exhaustive)\n",
+            "2 passed, 0 failed",
+        ],
+    );
+    let said = icb("test --test weak --weak-memory");
+    said.check(
+        FAILED,
+        &[
+            "panic: nobody has seen the other",
+            "1 stale value, found in execution",
+            "= false (a stale value: T0 stored at weak.rs:16)",
+            "proved cases::weak::ordered_flags: no failure in any execution (exhaustive), under weak memory (stale values)",
+            "1 passed, 1 failed",
+        ],
+    );
+    // The setting is stored with the failure.
+    icb("replay relaxed_flags").check(FAILED, &["panic: nobody has seen the other", "(a stale value: "]);
+    icb("replay relaxed_flags --weak-memory=false").check(PASSED, &["this schedule no longer fails"]);
+    icb_with("cases", "test --test weak ordered --max-bound 1", &[("ICB_WEAK_MEMORY", "1")]).check(
+        PASSED,
+        &["no failure in any execution with at most 1 preemption, under weak memory (stale values)"],
+    );
+}

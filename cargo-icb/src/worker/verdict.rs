@@ -145,6 +145,7 @@ pub(crate) fn add(mut sum: BoundReport, other: &BoundReport) -> BoundReport {
     sum.seconds += other.seconds;
     sum.complete &= other.complete;
     sum.exhausted &= other.exhausted;
+    sum.weak_memory |= other.weak_memory;
     sum
 }
 

@@ -12,7 +12,9 @@ use super::atomics::AtomicRef;
 use super::execution::Execution;
 use crate::memory::history::{History, Store, TotalOrder, Value};
 use crate::program::Place;
-use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, Ordering, STALE, ThreadId};
+use crate::trace::{
+    Access, Action, Mode, ObjectClass, ObjectId, Operation, Ordering, STALE, SourceLocation, ThreadId,
+};
 use std::mem::MaybeUninit;
 
 /// Stale values that a thread may read of one variable in a row: more would only repeat what a loop around them does, for ever.
@@ -214,9 +216,14 @@ impl Execution {
 
 /// Says that this store came after what has been read.
 fn stale_words(next: &Store) -> String {
-    let place = next.place.and_then(Place::location);
-    let place = place.map_or_else(String::new, |place| format!(" at {}:{}", place.file, place.line));
-    format!("{STALE}: {} has stored another{place}", ThreadId::new(next.epoch.thread as usize))
+    let thread = ThreadId::new(next.epoch.thread as usize);
+    match next.place.and_then(Place::location) {
+        Some(SourceLocation { file, line, .. }) => {
+            let file = file.rsplit('/').next().unwrap_or_default();
+            format!("{STALE}: {thread} stored at {file}:{line}")
+        }
+        None => format!("{STALE}: {thread} stored since"),
+    }
 }
 
 /// What the variable holds. `None`: it is larger than anything that has a history.

@@ -56,6 +56,9 @@ pub struct BoundReport {
     pub complete: bool,
     /// Whether no execution has more preemptions: higher bounds add nothing.
     pub exhausted: bool,
+    /// Whether loads of atomic variables could read stale values; each counts like a preemption.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weak_memory: bool,
 }
 
 impl BoundReport {

@@ -240,7 +240,7 @@ fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &
         out.line(format!("    {line}"), Style::Plain);
     }
     let count = failure.schedule.preemption_count();
-    let mut facts = count_of(u64::from(count), "preemption");
+    let mut facts = costs(count, failure.trace.steps.iter().filter(|step| step.is_stale()).count());
     if failure.execution > 0 {
         facts += &format!(", found in execution {}", failure.execution);
     }
@@ -318,6 +318,18 @@ fn site(out: &mut Rendered, location: Option<&SourceLocation>, frames: &[Frame],
 
 fn thread_name(line: &mut Line, thread: ThreadId, names: &Names<'_>) {
     line.push(names.thread(thread), Style::Thread(thread.index()));
+}
+
+/// What an execution costs, of which so much is for stale values.
+fn costs(count: u32, stale: usize) -> String {
+    let others = u64::from(count).saturating_sub(stale as u64);
+    match (others, stale as u64) {
+        (others, 0) => count_of(others, "preemption"),
+        (0, stale) => count_of(stale, "stale value"),
+        (others, stale) => {
+            format!("{} and {}", count_of(others, "preemption"), count_of(stale, "stale value"))
+        }
+    }
 }
 
 fn count_of(count: u64, thing: &str) -> String {

@@ -12,7 +12,7 @@ use crate::program::{Program, Strategy};
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram};
 use crate::search::{ContextBounded, Frontier, Replay, Spill};
-use crate::trace::{Message, Report, Schedule, StrategyKind};
+use crate::trace::{BoundReport, Message, Report, Schedule, StrategyKind};
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
@@ -148,6 +148,9 @@ impl Worker {
             }
             _ => explorer.run(&mut *strategy(settings), &mut program),
         };
+        for bound in &mut report.bounds {
+            bound.weak_memory = settings.weak_memory;
+        }
         self.save_points(&program);
         if let Some(failure) = &mut report.failure
             && !self.channel.is_open()
@@ -169,11 +172,16 @@ impl Worker {
 
     fn tell(&self, event: Event<'_>) {
         let model = self.model;
+        let named = |bound: &BoundReport| {
+            let mut bound = bound.clone();
+            bound.weak_memory = self.settings.weak_memory;
+            bound
+        };
         self.channel.send(&match event {
             Event::Progress { bound, frontier, done } => {
-                Message::Progress { model, bound: bound.clone(), frontier, done }
+                Message::Progress { model, bound: named(bound), frontier, done }
             }
-            Event::Bound(bound) => Message::Bound { model, bound: bound.clone(), frontier: None },
+            Event::Bound(bound) => Message::Bound { model, bound: named(bound), frontier: None },
             Event::Failure(failure) => Message::Failure { model, failure: Box::new(failure.clone()) },
         });
     }

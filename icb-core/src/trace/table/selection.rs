@@ -18,7 +18,7 @@ pub enum Why {
     Holds,
     /// A part of the loop that never ends.
     Loops,
-    /// It costs a unit of the bound: it went on early, or failed spuriously.
+    /// It costs a unit of the bound: it went on early, failed spuriously, or read a stale value.
     Costs,
     /// One of several outcomes was chosen.
     Chosen,
@@ -60,9 +60,11 @@ pub fn selection(failure: &Failure) -> Option<BTreeMap<usize, Why>> {
         show(order.after, why);
     }
     for (position, step) in trace.steps.iter().enumerate() {
-        if step.early {
+        // Where a load could have read a stale value, and did not, nothing is to be seen.
+        let reads_newest = matches!(step.operation.action, Action::Load(_));
+        if step.early || step.is_stale() {
             show(position, Why::Costs);
-        } else if !step.branches.is_empty() {
+        } else if !step.branches.is_empty() && !reads_newest {
             show(position, Why::Chosen);
         }
     }

@@ -217,7 +217,8 @@ impl<'a> Names<'a> {
         if operation.other.is_some() {
             text += &format!(" with {}", self.object(operation.other, detail));
         }
-        if step.read.is_none() || operation.action != Action::Choose {
+        let says_itself = matches!(operation.action, Action::Choose | Action::Load(_)) || step.is_stale();
+        if step.read.is_none() || !says_itself {
             for branch in &step.branches {
                 text += &format!(" [branch {branch}]");
             }

@@ -1,7 +1,7 @@
 //! `std::sync::atomic`. Modelled: every operation of every atomic type, each one step with its memory ordering, and
-//! [`fence`]; `compare_exchange_weak` may fail spuriously. Not modelled: [`compiler_fence`], which orders nothing
-//! between threads, and values that relaxed accesses of a weakly ordered machine could still see: a load reads the
-//! newest value, whatever its ordering; the orderings decide what happens before what.
+//! [`fence`]; `compare_exchange_weak` may fail spuriously. A load reads the newest value, whatever its ordering, and the orderings
+//! decide what happens before what; with `Builder::weak_memory` it may also read older values that C++20 lets it read: those are put
+//! into memory by the runtime for as long as the load takes. Not modelled: [`compiler_fence`], which orders nothing between threads.
 //!
 //! The types are `repr(transparent)` over `std`'s: valid when zeroed, castable from and to integers and `std`'s
 //! atomics. What the runtime knows about a variable is keyed by its address. In an execution a value is read and
