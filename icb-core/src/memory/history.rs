@@ -193,7 +193,7 @@ impl TotalOrder {
     }
 
     /// The position of an operation that is performed now.
-    pub fn next(&mut self) -> u32 {
+    pub fn advance(&mut self) -> u32 {
         self.length += 1;
         self.length
     }
@@ -201,7 +201,7 @@ impl TotalOrder {
     /// A fence has been executed at this point of a thread; `clock`: what happens before it.
     pub fn fence(&mut self, epoch: Epoch, clock: &VectorClock) {
         self.known.join(clock);
-        let position = self.next();
+        let position = self.advance();
         self.fences.push(Fence { epoch, position, known: self.known.clone() });
     }
 

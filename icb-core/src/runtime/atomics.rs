@@ -103,27 +103,12 @@ impl AtomicStep {
     }
 }
 
-/// Announces an atomic operation that is no exchange, and lets the scheduler decide. `None` outside an execution.
+/// Announces an atomic operation and lets the scheduler decide. `None` outside an execution. (An exchange: see
+/// [`atomic_exchange`].)
 #[track_caller]
 pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
-    announce(target, action, 0, Location::caller())
-}
-
-/// [`atomic`] for an exchange that succeeds with these bits.
-#[track_caller]
-pub fn atomic_exchange(target: AtomicRef, action: Action, expected: u64) -> Option<AtomicStep> {
-    announce(target, action, expected, Location::caller())
-}
-
-#[inline(always)]
-fn announce(
-    target: AtomicRef,
-    action: Action,
-    expected: u64,
-    caller: &'static Location<'static>,
-) -> Option<AtomicStep> {
     let running = running()?;
-    let place = Place::from(caller);
+    let place = Place::from(Location::caller());
     let object = match running.with(|e| e.known_atomic(target)) {
         Some(object) => object,
         None => unknown_atomic(running, target, place),
@@ -133,7 +118,24 @@ fn announce(
         Way::Other(next) => enter_after(running, target, object, next),
         Way::Ask => enter_by_choice(running, target, object),
         Way::Spin => enter_spinning(running, target, object),
-        Way::Attentive => enter_attentively(running, target, object, (action, expected), place),
+        Way::Attentive => enter_attentively(running, target, object, action, place),
+    }
+}
+
+/// [`atomic`] for an exchange that succeeds with these bits.
+#[track_caller]
+pub fn atomic_exchange(target: AtomicRef, action: Action, expected: u64) -> Option<AtomicStep> {
+    let step = atomic(target, action)?;
+    if step.running.with(|e| e.settings.weak_memory) {
+        choose_exchanged(step.running, target, expected);
+    }
+    Some(step)
+}
+
+#[cold]
+fn choose_exchanged(running: &Running, target: AtomicRef, expected: u64) {
+    if !running.with(|e| e.giving_up) {
+        running.with(|e| e.choose_value(target, Some(expected)));
     }
 }
 
@@ -216,7 +218,28 @@ fn enter_attentively(
     running: &'static Running,
     target: AtomicRef,
     object: ObjectId,
-    (action, expected): (Action, u64),
+    action: Action,
+    place: Place,
+) -> Option<AtomicStep> {
+    if running.with(|e| e.settings.weak_memory) {
+        return enter_weakly(running, target, object, action, place);
+    }
+    let freed = running.with(|e| e.quarantine.news());
+    enter(running, Operation::new(action, object), place);
+    if running.with(|e| e.quarantine.news()) != freed {
+        check_freed(running, Kind::Atomic, target.address, target.of.name, object, place);
+    }
+    Some(AtomicStep { running, object })
+}
+
+/// [`enter_attentively`], where loads may read stale values.
+#[cold]
+#[inline(never)]
+fn enter_weakly(
+    running: &'static Running,
+    target: AtomicRef,
+    object: ObjectId,
+    action: Action,
     place: Place,
 ) -> Option<AtomicStep> {
     let freed = running.with(|e| e.quarantine.news());
@@ -224,8 +247,9 @@ fn enter_attentively(
     if running.with(|e| e.quarantine.news()) != freed {
         check_freed(running, Kind::Atomic, target.address, target.of.name, object, place);
     }
-    if running.with(|e| e.settings.weak_memory && !e.giving_up) {
-        running.with(|e| e.choose_value(target, expected));
+    let is_exchange = matches!(action, Action::CompareExchange { .. });
+    if !is_exchange && !running.with(|e| e.giving_up) {
+        running.with(|e| e.choose_value(target, None));
     }
     Some(AtomicStep { running, object })
 }

@@ -72,7 +72,7 @@ impl Execution {
 
     /// An operation on a variable as it is announced.
     pub(super) fn weak_operation(&self, action: Action, object: ObjectId) -> Operation {
-        if self.settings.weak_memory && may_be_ordered(action) {
+        if may_be_ordered(action) {
             return Operation::with_other(action, object, self.weak.order_object);
         }
         Operation::new(action, object)
@@ -80,7 +80,8 @@ impl Execution {
 
     /// The running thread is about to perform its pending operation: decides which value it reads. `expected`: the value with which
     /// an exchange would succeed.
-    pub(super) fn choose_value(&mut self, target: AtomicRef, expected: u64) {
+    #[inline(never)]
+    pub(super) fn choose_value(&mut self, target: AtomicRef, expected: Option<u64>) {
         let me = self.current;
         let operation = self.pending[me];
         self.weak.step = Some(Step { target, stale: None });
@@ -95,7 +96,7 @@ impl Execution {
         }
         let (order, refused) = match operation.action {
             Action::Load(order) => (order, None),
-            Action::CompareExchange { failure, .. } => (failure, Some(expected)),
+            Action::CompareExchange { failure, .. } => (failure, expected),
             _ => return,
         };
         if history.stale_in_a_row(me) >= MAX_STALE_VALUES || self.threads[me].unwinding {
@@ -116,6 +117,8 @@ impl Execution {
     }
 
     /// Completes an atomic step: the bits read and written tell what it did.
+    #[cold]
+    #[inline(never)]
     pub(super) fn finish_weakly(&mut self, id: ObjectId, read_bits: Option<u64>, written: Option<u64>) {
         let me = self.current;
         let operation = self.pending[me];
@@ -135,7 +138,7 @@ impl Execution {
         let object = &mut self.objects[id.index()];
         let thread = self.threads.mine();
         let epoch = thread.clock.clock.epoch(me);
-        let position = (order == Ordering::SeqCst).then(|| self.weak.order.next());
+        let position = (order == Ordering::SeqCst).then(|| self.weak.order.advance());
         if read_bits.is_some() {
             let sync = stale.map_or(&object.sync, |index| &history.store(index).sync);
             thread.clock.load(sync, order);

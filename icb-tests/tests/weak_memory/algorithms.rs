@@ -108,7 +108,9 @@ fn hazard_pointer(fences: bool) {
 
 #[test]
 fn what_needs_an_ordering_fails_without_it() {
-    let table: [(&str, fn(), Option<u32>); 9] = [
+    /// Its name, the algorithm, and the bound at which it fails.
+    type Case = (&'static str, fn(), Option<u32>);
+    let table: [Case; 9] = [
         ("Dekker, acquire and release", || dekker(Release, Acquire), Some(1)),
         ("Dekker, SeqCst loads alone", || dekker(Release, SeqCst), Some(1)),
         ("Dekker, SeqCst", || dekker(SeqCst, SeqCst), None),
