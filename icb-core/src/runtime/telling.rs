@@ -75,7 +75,7 @@ impl Execution {
         }
         if !unwatched {
             let accesses = std::mem::take(&mut self.accesses);
-            self.note_doing(operation, &accesses, None, None);
+            self.note_doing(operation, &accesses, read, written);
             self.accesses = accesses;
         }
         if self.attention {
