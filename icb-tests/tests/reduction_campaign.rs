@@ -201,7 +201,7 @@ fn loops_that_never_pause_keep_their_outcomes() {
         let plain = search(&program, MANNERS[0], &mut ContextBounded::new(Some(1)), 10 * MAX_EXECUTIONS);
         assert!(plain.levels.len() == 2 && !plain.levels[1].is_cut(), "they end:\n{program}");
         for bounds in [Some(2), None] {
-            if let Err(difference) = check(&program, bounds) {
+            if let Err(difference) = check(&program, &MANNERS, bounds) {
                 panic!("{difference:?}\n{program}");
             }
         }
