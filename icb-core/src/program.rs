@@ -253,6 +253,10 @@ pub trait Chooser {
     /// (told only if [`wants_every_point`](Self::wants_every_point)).
     fn freed(&mut self, _object: ObjectId) {}
 
+    /// The thread that took the last step has then looked at `object`: a read of it that belongs to that step (told only if
+    /// [`wants_every_point`](Self::wants_every_point)).
+    fn looked_at(&mut self, _object: ObjectId) {}
+
     /// The execution is over (told only if [`wants_every_point`](Self::wants_every_point)). `without` is the thread
     /// whose pending operation is not valid because it was running when the execution ended.
     fn over(&mut self, _point: &SchedulingPoint<'_>, _without: Option<ThreadId>) {}

@@ -168,6 +168,10 @@ fn what_was_lost_once_is_found() {
                 ],
             ],
         ),
+        (
+            "who frees what a thread leaves",
+            &[&[Spawn(1), Spawn(2), Detach(1), CellRead(0)], &[CellWrite(0)], &[]],
+        ),
         ("a receiver that waits", &[&[Spawn(1), Spawn(2)], &[ReceiveTimeout(0)], &[TrySend(0)]]),
     ];
     for &(name, threads) in programs {

@@ -266,6 +266,12 @@ impl Chooser for Visited {
         self.state.step_many(thread, &[Access { object, mode: Mode::Write }], 2);
     }
 
+    fn looked_at(&mut self, object: ObjectId) {
+        let Some(thread) = self.previous else { return };
+        self.know(object);
+        self.state.step_many(thread, &[Access { object, mode: Mode::Read }], 3);
+    }
+
     fn over(&mut self, _: &SchedulingPoint<'_>, _: Option<ThreadId>) {
         if self.states.insert(self.state.fingerprint()) {
             self.state_counts[self.bound as usize] += 1;

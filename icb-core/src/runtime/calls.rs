@@ -141,6 +141,18 @@ pub fn take_over(thread: ThreadId) {
     }
 }
 
+/// The calling thread gives up its handle of a thread that it has not joined. Whether that has ended decides who frees what
+/// they shared, and so what is ordered.
+pub fn let_go(thread: ThreadId) {
+    if let Some(running) = running() {
+        running.with(|e| {
+            if !e.giving_up && thread.index() < e.thread_count {
+                e.tell_looked_at(e.threads[thread.index()].object);
+            }
+        });
+    }
+}
+
 /// Somebody has taken note of the thread's panic (a scope passes it on): it is not reported on its own.
 pub fn panic_handled(thread: ThreadId) {
     if let Some(running) = running() {

@@ -144,11 +144,27 @@ fn take_over(modelled: Option<(door::ThreadId, u32)>) {
     }
 }
 
+/// A thread of an execution that nobody has joined; is dropped with its handle.
+struct Unjoined(Option<(door::ThreadId, u32)>);
+
+impl Drop for Unjoined {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some((thread, epoch)) = self.0
+            && epoch == door::epoch()
+        {
+            door::let_go(thread);
+        }
+    }
+}
+
 /// A running thread: what `JoinHandle` and `ScopedJoinHandle` hold.
 pub(super) struct JoinInner<'scope, T> {
     /// The thread of the operating system, if it is one.
     native: Option<Box<::std::thread::JoinHandle<()>>>,
     thread: Thread,
+    /// Dropped before the packet.
+    unjoined: Unjoined,
     packet: Arc<Packet<'scope, T, dyn Forgotten + Send + Sync>>,
 }
 
@@ -195,7 +211,8 @@ impl<T> JoinInner<'_, T> {
 
     #[track_caller]
     pub(super) fn join(self) -> Result<T> {
-        let JoinInner { native, thread, mut packet } = self;
+        let JoinInner { native, thread, unjoined, mut packet } = self;
+        std::mem::forget(unjoined);
         match native {
             None => join_modelled(&thread, packet.outcome.as_deref()),
             Some(native) => join_real(native),
@@ -301,7 +318,8 @@ where
             Arc<Packet<'scope, T, dyn Forgotten + Send + Sync>>,
         >(packet)
     };
-    Ok(JoinInner { native: None, thread, packet })
+    let unjoined = Unjoined(thread.modelled_as());
+    Ok(JoinInner { native: None, thread, unjoined, packet })
 }
 
 /// Starts a thread of the operating system.
@@ -347,5 +365,5 @@ where
     // SAFETY: the caller's promise.
     let native = unsafe { builder.spawn_unchecked(run) }?;
     let thread = Thread::real(native.thread().clone());
-    Ok(JoinInner { native: Some(Box::new(native)), thread, packet })
+    Ok(JoinInner { native: Some(Box::new(native)), thread, unjoined: Unjoined(None), packet })
 }

@@ -114,12 +114,11 @@ impl Chooser for PartialOrder {
     }
 
     fn freed(&mut self, object: ObjectId) {
-        if self.cursor <= self.kept {
-            return;
-        }
-        let access = Access { object, mode: Mode::Write };
-        self.analyse_part(access);
-        self.events.touch(access);
+        self.add_part(Access { object, mode: Mode::Write });
+    }
+
+    fn looked_at(&mut self, object: ObjectId) {
+        self.add_part(Access { object, mode: Mode::Read });
     }
 
     fn over(&mut self, point: &SchedulingPoint<'_>, without: Option<ThreadId>) {
@@ -136,6 +135,15 @@ impl Chooser for PartialOrder {
 }
 
 impl PartialOrder {
+    /// The newest step has done this too.
+    #[cold]
+    fn add_part(&mut self, access: Access) {
+        if self.cursor > self.kept {
+            self.analyse_part(access);
+            self.events.touch(access);
+        }
+    }
+
     /// The choice at a node that exists. Those that all executions since have passed may not have been asked for.
     fn repeat(&mut self, point: &SchedulingPoint<'_>, place: u64) -> Option<ThreadId> {
         let mut index = self.cursor;
