@@ -10,7 +10,7 @@ impl Execution {
     #[inline(always)]
     pub(super) fn decide(&mut self) -> Next {
         if self.attention {
-            return self.decide_among();
+            return self.decide_attentively();
         }
         let place = self.threads.mine().location.map_or(0, Place::address);
         match self.foresee(place) {

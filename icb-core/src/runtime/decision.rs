@@ -3,7 +3,7 @@
 
 use super::execution::{Execution, Next, Script};
 use super::threads::{Life, Readiness};
-use crate::program::{BranchPoint, Chooser, End, Place, SchedulingPoint};
+use crate::program::{BranchPoint, Chooser, End, Place, SchedulingPoint, ThreadSet};
 use crate::trace::{
     Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ScheduleEntry, ThreadId,
 };
@@ -72,6 +72,17 @@ impl Execution {
         if may_block(action) {
             self.begin_waiting(me);
         }
+    }
+
+    /// Nothing is out of the ordinary for the running thread but that the chooser is told of every step.
+    #[inline(always)]
+    pub(super) fn only_tells(&mut self) -> bool {
+        self.every_point
+            && self.observer.is_none()
+            && self.end.is_none()
+            && !self.giving_up
+            && self.freed.is_none()
+            && !self.threads.mine().unwinding
     }
 
     /// [`decide_among`](Self::decide_among), where something is not as usual.
@@ -148,9 +159,14 @@ impl Execution {
                 }
             },
         };
+        let next = thread.index();
+        if next < ThreadSet::WORD && self.previous == Some(thread) && !free && !runs_out && self.goes_on(next)
+        {
+            self.take_again(next);
+            return Next::Stay;
+        }
         let preemption = point.is_preemption(thread);
         let early = point.is_early(thread);
-        let next = thread.index();
         debug_assert!(self.enabled.contains(next) || self.early.contains(next));
         if runs_out {
             self.run_out();

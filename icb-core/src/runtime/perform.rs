@@ -65,6 +65,28 @@ pub(super) fn enter_here(running: &Running, operation: Operation, place: Place) 
 /// [`enter`], where something is not as usual.
 #[inline(never)]
 fn enter_attentively(running: &Running, operation: Operation, place: Place) {
+    // SAFETY: as in `enter_here`.
+    let e = unsafe { running.get() };
+    if e.only_tells() {
+        running.at_work.set(true);
+        let me = e.current;
+        e.announce(operation, place);
+        if may_be_spun_on(operation.action) {
+            e.recognise_spinning();
+        }
+        if let Action::Receive { .. } = operation.action {
+            e.receiver_waits(operation.object);
+        }
+        let next = e.decide_attentively();
+        if next == Next::Suspend {
+            e.stand_back(me, operation.action);
+        }
+        running.at_work.set(false);
+        if next == Next::Suspend {
+            suspend(running, me);
+        }
+        return;
+    }
     if running.with(|e| e.giving_up) {
         return count_while_giving_up(running);
     }

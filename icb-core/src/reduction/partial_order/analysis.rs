@@ -1,73 +1,93 @@
 //! Which alternatives an execution shows to be needed: races between pending operations and events before them.
 
 use super::events::Event;
+use super::touches::Touch;
 use super::{Flaw, PartialOrder};
-use crate::clock::VectorClock;
 use crate::dependence;
-use crate::program::SchedulingPoint;
+use crate::program::{SchedulingPoint, ThreadSet};
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
 impl PartialOrder {
     /// Analyses the pending operations in the state after `depth` events: those that are new, and those that conflict
     /// with the newest event. `without` has no pending operation.
+    #[inline]
     pub(super) fn analyse(&mut self, depth: usize, point: &SchedulingPoint<'_>, without: Option<usize>) {
-        let mut base = 0;
-        while base < self.pending.count() {
-            let mut left = match depth.checked_sub(1) {
-                Some(newest) => self.concerned(newest, base),
-                None => u64::MAX >> (64 - (self.pending.count() - base).min(64)),
-            };
-            while left != 0 {
-                let thread = base + left.trailing_zeros() as usize;
-                left &= left - 1;
-                let ignored = self.flaw == Flaw::BlockedIgnored && !point.enabled.contains(thread);
-                if !ignored && !point.ended.contains(thread) && Some(thread) != without {
-                    self.analyse_thread(depth, thread, point.pending[thread]);
-                }
+        let left = self.concerned(depth, 0) & !point.ended.word();
+        self.analyse_some(depth, point, without, 0, left);
+        if self.pending.count() > ThreadSet::WORD {
+            self.analyse_many(depth, point, without);
+        }
+    }
+
+    #[cold]
+    fn analyse_many(&mut self, depth: usize, point: &SchedulingPoint<'_>, without: Option<usize>) {
+        for base in (ThreadSet::WORD..self.pending.count()).step_by(ThreadSet::WORD) {
+            let left = self.concerned(depth, base);
+            self.analyse_some(depth, point, without, base, left);
+        }
+    }
+
+    /// Analyses those of the threads from `base` on that have a bit in `left`.
+    #[inline]
+    fn analyse_some(
+        &mut self,
+        depth: usize,
+        point: &SchedulingPoint<'_>,
+        without: Option<usize>,
+        base: usize,
+        mut left: u64,
+    ) {
+        while left != 0 {
+            let thread = base + left.trailing_zeros() as usize;
+            left &= left - 1;
+            let ignored = self.flaw == Flaw::BlockedIgnored && !point.enabled.contains(thread);
+            if !ignored && Some(thread) != without && (base == 0 || !point.ended.contains(thread)) {
+                self.analyse_thread(depth, thread, &point.pending[thread]);
             }
-            base += 64;
         }
     }
 
     /// The threads from `base` on, up to 64 of them, whose pending operation is new or conflicts with the newest event.
     #[inline]
-    fn concerned(&self, newest: usize, base: usize) -> u64 {
+    fn concerned(&self, depth: usize, base: usize) -> u64 {
+        let Some(newest) = depth.checked_sub(1) else {
+            return u64::MAX >> (64 - (self.pending.count() - base).min(64));
+        };
         let event = self.events.get(newest);
         let word = self.pending.conflicting(base, &event.footprint, event.only);
-        match event.thread.checked_sub(base) {
-            Some(position) if position < 64 => {
-                let races = self.events.may_race(event.thread, self.pending.want(event.thread));
-                word & !(1 << position) | u64::from(races) << position
-            }
-            _ => word,
-        }
+        let position = event.thread.wrapping_sub(base);
+        if position < 64 { word | 1 << position } else { word }
     }
 
     #[inline]
-    fn analyse_thread(&mut self, depth: usize, thread: usize, operation: Operation) {
+    fn analyse_thread(&mut self, depth: usize, thread: usize, operation: &Operation) {
         self.clock_is_known = false;
         let want = self.pending.want(thread);
         match want.only() {
-            Some(access) => self.analyse_object(depth, thread, operation, access, want.unhindered),
+            Some(access) => {
+                if let Some(touch) = self.events.newest_unknown(access.object, thread) {
+                    self.analyse_object(depth, thread, operation, access, want.unhindered, touch);
+                }
+            }
             None if want.is_nothing() => {}
-            None => self.analyse_objects(depth, thread, operation),
+            None => self.analyse_objects(depth, thread, *operation),
         }
     }
 
-    /// The operation touches one object: the events on it that the thread does not know, newest first.
+    /// The operation touches one object: the events on it that the thread does not know, newest first, which is `newest`.
     #[inline(never)]
     fn analyse_object(
         &mut self,
         depth: usize,
         thread: usize,
-        operation: Operation,
+        operation: &Operation,
         access: Access,
         unhindered: bool,
+        newest: Touch,
     ) {
-        let mut races = std::mem::take(&mut self.races);
         self.settled.clear();
         let known = self.events.known(thread);
-        let mut next = self.events.newest_on(access.object);
+        let mut next = Some(&newest);
         while let Some(touch) = next {
             let by = touch.thread as usize;
             if by == thread || touch.number <= known.get(by) {
@@ -82,32 +102,40 @@ impl PartialOrder {
             let commutes = touch.mode == access.mode && touch.mode != Mode::Write;
             if !commutes {
                 if !unhindered {
-                    races.push(touch.event);
+                    self.races.push(touch.event);
                 } else if self.settled.contains(by) {
                     next = self.events.elsewhere(touch);
                     continue;
                 } else {
                     self.settled.insert(by);
                     if !self.has_nothing_to_add(touch.event as usize) {
-                        races.push(touch.event);
+                        self.races.push(touch.event);
                     }
                 }
             }
             next = self.events.before(touch);
         }
-        for &index in &races {
+        if !self.races.is_empty() {
+            self.take_races(depth, thread, operation, unhindered);
+        }
+    }
+
+    /// The races that have been found are judged, and taken up.
+    fn take_races(&mut self, depth: usize, thread: usize, operation: &Operation, unhindered: bool) {
+        let mut position = 0;
+        while let Some(&index) = self.races.get(position) {
+            position += 1;
             let index = index as usize;
             if unhindered {
-                self.add_race(depth, index, thread);
+                self.add_with_block(depth, index, thread);
             } else {
                 let by = self.events.get(index).thread;
-                if !self.settled.contains(by) && self.judge(depth, index, thread, operation) {
+                if !self.settled.contains(by) && self.judge(depth, index, thread, *operation) {
                     self.settled.insert(by);
                 }
             }
         }
-        races.clear();
-        self.races = races;
+        self.races.clear();
     }
 
     /// The operation touches several objects.
@@ -141,7 +169,7 @@ impl PartialOrder {
             return relation == Relation::Reversible;
         }
         match relation {
-            Relation::Reversible | Relation::Unknown => self.add_race(depth, index, thread),
+            Relation::Reversible | Relation::Unknown => self.add_with_block(depth, index, thread),
             Relation::Enabling if self.is_bounded() && self.flaw != Flaw::EnablingIgnored => {
                 self.know_clock(thread);
                 self.defer(depth, index, thread);
@@ -151,15 +179,8 @@ impl PartialOrder {
         relation == Relation::Reversible
     }
 
-    /// The event races with the operation that the thread has pending.
-    #[inline(never)]
-    fn add_race(&mut self, depth: usize, index: usize, thread: usize) {
-        self.know_clock(thread);
-        self.add_with_block(depth, index, thread);
-    }
-
     /// The causal past of the operation that the thread has pending.
-    fn know_clock(&mut self, thread: usize) {
+    pub(super) fn know_clock(&mut self, thread: usize) {
         if !self.clock_is_known {
             self.clock.clone_from(self.events.known(thread));
             self.pending.accesses(thread, |access| self.events.join_access(access, &mut self.clock));
@@ -182,6 +203,7 @@ impl PartialOrder {
         let thread = event.thread;
         self.clock.clone_from(&event.clock);
         self.events.join_access(access, &mut self.clock);
+        self.clock_is_known = true;
         let mut known = std::mem::take(&mut self.known);
         known.clone_from(self.events.known_before(newest));
         for other in (0..self.events.thread_count()).filter(|&other| other != thread) {
@@ -266,110 +288,6 @@ impl PartialOrder {
     fn is_pause_that_waits(&self, thread: usize, operation: Operation) -> bool {
         dependence::mode(operation.action).is_none() && !self.pending.want(thread).is_nothing()
     }
-
-    /// Whether everybody is to be tried before the event, and before its block, already.
-    fn has_nothing_to_add(&self, index: usize) -> bool {
-        let event = self.events.get(index);
-        let block = if self.is_bounded() { event.block } else { event.first };
-        self.deferred.is_empty() && self.nodes[event.first].is_full() && self.nodes[block].is_full()
-    }
-
-    /// The thread is to be tried before the event, and, under a bound, before the event's whole block.
-    fn add_with_block(&mut self, depth: usize, index: usize, thread: usize) {
-        self.add(depth, index, thread);
-        let block = self.events.get(index).block;
-        if self.is_bounded() && block != index && self.flaw != Flaw::NoConservativePoints {
-            self.add(depth, block, thread);
-        }
-        if !self.deferred.is_empty() {
-            self.take_up(index);
-        }
-    }
-
-    /// The event enables what the thread has pending now, and is a reason to try the thread first once somebody is to be
-    /// let in before the thread's block is over.
-    fn defer(&mut self, depth: usize, index: usize, thread: usize) {
-        let number = self.events.of(thread).len() as u32 + 1;
-        let clock = self.clock.clone();
-        self.deferred.push(Deferred { depth, index, thread, number, clock, taken_up: false });
-    }
-
-    /// Somebody is to be let in before this event: whatever its block has waited for up to there might have made leaving
-    /// it free.
-    fn take_up(&mut self, index: usize) {
-        let event = self.events.get(index);
-        let (thread, last) = (event.thread, event.number);
-        let first = self.events.get(event.block).number;
-        for position in 0..self.deferred.len() {
-            let deferred = &mut self.deferred[position];
-            if deferred.taken_up || deferred.thread != thread || !(first..=last).contains(&deferred.number) {
-                continue;
-            }
-            deferred.taken_up = true;
-            let (depth, index) = (deferred.depth, deferred.index);
-            std::mem::swap(&mut self.clock, &mut self.deferred[position].clock);
-            self.add_with_block(depth, index, thread);
-            std::mem::swap(&mut self.clock, &mut self.deferred[position].clock);
-        }
-    }
-
-    fn add(&mut self, depth: usize, index: usize, thread: usize) {
-        // Between a free step and the next one of its thread there is nothing to try that could not be tried before it.
-        let index = self.events.get(index).first;
-        let event = self.events.get(index);
-        let node = &self.nodes[index];
-        self.candidates.clear();
-        for other in node.enabled.iter().filter(|&other| other != event.thread) {
-            if other == thread {
-                self.candidates.insert(other);
-                continue;
-            }
-            // Its first event after the one to be reversed, if that one does not cause it but it causes the operation.
-            let events = self.events.of(other);
-            let first = events.partition_point(|&e| (e as usize) <= index);
-            let Some(&first) = events.get(first).filter(|&&e| (e as usize) < depth) else { continue };
-            let first = self.events.get(first as usize);
-            if first.number <= self.clock.get(other) && first.clock.get(event.thread) < event.number {
-                self.candidates.insert(other);
-            }
-        }
-        if self.flaw == Flaw::OneCandidate
-            && let Some(one) = self.candidates.first()
-        {
-            self.candidates.clear();
-            self.candidates.insert(one);
-        }
-        let bounded = self.is_bounded() && self.flaw != Flaw::NoFallback;
-        let lost = if node.enabled.contains(thread) {
-            node.inherited(thread)
-        } else {
-            self.candidates.iter().any(|candidate| node.inherited(candidate))
-        };
-        let all = self.candidates.is_empty() || (bounded && lost);
-        let node = &mut self.nodes[index];
-        if all {
-            for candidate in node.enabled.iter() {
-                node.todo.insert(candidate);
-            }
-        } else {
-            for candidate in self.candidates.iter() {
-                node.todo.insert(candidate);
-            }
-        }
-    }
-}
-
-/// An event that enables what a thread has pending after it, the thread having come to it only afterwards.
-#[derive(Debug)]
-pub(super) struct Deferred {
-    /// Events before the state where that was seen.
-    pub(super) depth: usize,
-    pub(super) index: usize,
-    pub(super) thread: usize,
-    /// Number of the pending operation among the thread's events.
-    pub(super) number: u32,
-    pub(super) clock: VectorClock,
-    pub(super) taken_up: bool,
 }
 
 /// How an event stands to an operation pending after it, with which it conflicts.

@@ -1,5 +1,6 @@
 //! The search as the one who chooses: it makes a node for each new state, and notes what the steps touch.
 
+use super::events::Event;
 use super::footprint::Footprint;
 use super::node::Branch;
 use super::{PartialOrder, script};
@@ -11,6 +12,9 @@ impl Chooser for PartialOrder {
         let place = Foreseen::place(point.place, point.enabled, point.early);
         if self.cursor < self.depth {
             return self.repeat(point, place);
+        }
+        if let Some(thread) = self.push_continued(point, place) {
+            return Some(thread);
         }
         let index = self.cursor;
         self.events.introduce(point.pending.len());
@@ -237,6 +241,18 @@ impl PartialOrder {
         let end = self.events.len().min(self.depth);
         for index in self.kept..end {
             let event = self.events.get(index);
+            let Event { block, first, .. } = *event;
+            let is_spent = self.nodes[index].spent;
+            if is_spent && first == index {
+                // Nobody else is tried there, so nobody sleeps there because of this.
+                if block < self.fresh || self.nodes[block].spent {
+                    continue;
+                }
+                if let Some(only) = event.only.filter(|_| event.action != Action::Spawn) {
+                    self.nodes[block].block.add(only);
+                    continue;
+                }
+            }
             let mut spawn = Footprint::default();
             let footprint = match event.action {
                 // Nobody else can touch a thread before its spawn.
@@ -248,18 +264,18 @@ impl PartialOrder {
             };
             let node = &mut self.nodes[index];
             node.step.add_all(footprint);
-            if event.block == index {
+            if block == index {
                 if index >= self.fresh {
                     node.block.add_all(footprint);
                 }
                 continue;
             }
-            if event.first != index {
+            if first != index {
                 // A free step and the one it leads to go to sleep together.
-                self.nodes[event.first].step.add_all(footprint);
+                self.nodes[first].step.add_all(footprint);
             }
-            if event.block >= self.fresh {
-                self.nodes[event.block].block.add_all(footprint);
+            if block >= self.fresh {
+                self.nodes[block].block.add_all(footprint);
             }
         }
     }

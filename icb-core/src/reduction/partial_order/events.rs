@@ -1,7 +1,6 @@
 //! The events of the current execution: who did what, with vector clocks of the dependence order.
 
 use super::footprint::Footprint;
-use super::pending::Want;
 use super::touches::{Touch, Touches};
 use crate::clock::VectorClock;
 use crate::program::Taken;
@@ -125,10 +124,19 @@ impl Events {
         if thread < self.thread_count { &self.threads[thread].events } else { &[] }
     }
 
-    /// The newest touch of an object.
+    /// The newest event on the object that the thread does not know, if there can be one that an access of the object does not
+    /// commute with.
     #[inline]
-    pub(super) fn newest_on(&self, object: ObjectId) -> Option<&Touch> {
-        self.touches.newest_on(object)
+    pub(super) fn newest_unknown(&self, object: ObjectId, thread: usize) -> Option<Touch> {
+        let mut touch = self.touches.newest_on(object)?;
+        while touch.thread as usize == thread || touch.number <= self.known(thread).get(touch.thread as usize)
+        {
+            if touch.mode == Mode::Write {
+                return None;
+            }
+            touch = self.touches.elsewhere(touch)?;
+        }
+        Some(*touch)
     }
 
     /// The touch of the same object before this one.
@@ -205,15 +213,6 @@ impl Events {
         self.touches.unseen(access, clock, |touch, clock| clock.join(&all[touch.event as usize].clock));
     }
 
-    /// Whether some event could race with an operation that touches this, by the thread of the newest event. In doubt, yes.
-    #[inline]
-    pub(super) fn may_race(&self, thread: usize, want: Want) -> bool {
-        let Some(access) = want.only() else { return !want.is_nothing() };
-        // The newest touch tells it most of the time: its own write has seen everything before.
-        self.newest_on(access.object)
-            .is_some_and(|touch| touch.mode != Mode::Write || touch.thread as usize != thread)
-    }
-
     /// Whether an access that became part of the newest event would add nothing to what it depends on.
     pub(super) fn depends_already(&mut self, access: Access) -> bool {
         let Some(index) = self.count.checked_sub(1) else { return true };
@@ -259,22 +258,25 @@ impl Events {
         event.counts_down = matches!(action, Action::CountDown);
         event.thread_count = self.thread_count;
         self.count += 1;
+        let touches = &mut self.touches;
+        let mut meet = |access: Access| {
+            touches.unseen(access, &mut event.clock, |touch, clock| {
+                clock.join(&before[touch.event as usize].clock);
+            });
+            touches.push(index as u32, thread as u32, number, access);
+        };
         match step.accesses {
-            [only] => {
-                event.footprint.set(*only);
-                event.only = Some(*only);
+            &[only] => {
+                event.footprint.set(only);
+                event.only = Some(only);
+                meet(only);
             }
             all => {
                 event.footprint.clear();
                 all.iter().for_each(|&access| event.footprint.add(access));
                 event.only = event.footprint.only();
+                all.iter().for_each(|&access| meet(access));
             }
-        }
-        for &access in step.accesses {
-            self.touches.unseen(access, &mut event.clock, |touch, clock| {
-                clock.join(&before[touch.event as usize].clock);
-            });
-            self.touches.push(index as u32, thread as u32, number, access);
         }
     }
 

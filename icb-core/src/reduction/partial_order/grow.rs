@@ -1,11 +1,72 @@
 //! Making nodes: what is known of a state when it is reached for the first time, and who goes on there.
 
 use super::node::Node;
-use super::{PartialOrder, events};
-use crate::program::SchedulingPoint;
+use super::{PartialOrder, events, script};
+use crate::program::{Foreseen, SchedulingPoint};
 use crate::trace::{Action, Operation, ThreadId};
 
 impl PartialOrder {
+    /// A new node where nothing is out of the ordinary, and the thread that ran before goes on, as it does at nearly every one:
+    /// in short what is done otherwise. `None`: nothing has been done.
+    #[inline]
+    pub(super) fn push_continued(&mut self, point: &SchedulingPoint<'_>, place: u64) -> Option<ThreadId> {
+        let index = self.cursor;
+        let previous = point.previous?;
+        let thread = previous.index();
+        let (before, rest) = self.nodes.split_at_mut_checked(index)?;
+        let (parent, node) = (before.last_mut()?, rest.first_mut()?);
+        let count = point.pending.len();
+        let is_usual = point.others_unchanged
+            && !point.yielded
+            && point.early.is_empty()
+            && point.enabled.contains(thread)
+            && parent.chosen == thread
+            && parent.sleep.is_empty()
+            && parent.branches.is_empty()
+            && self.events.len() == index
+            && self.events.thread_count() == count
+            && self.pending.count() == count
+            && self.item.depth() <= index
+            && self.budget.is_some()
+            && !self.tries_to_send;
+        let event = self.events.last().filter(|_| is_usual)?;
+        let only = event.only?;
+        if may_be_freed(point.pending[point.enabled.first()?]) {
+            return None;
+        }
+        self.pending.read_own(thread, point);
+        if self.pending.tries_to_send {
+            self.tries_to_send = true;
+            self.anew = true;
+        }
+        let known = parent.object_count.max(only.object.index() + 1);
+        node.reset();
+        node.enabled.clone_from(point.enabled);
+        node.early.clear();
+        node.object_count = self.pending.object_count.max(known);
+        node.freed = false;
+        node.previous = Some(thread);
+        node.previous_yielded = false;
+        node.previous_blocked = false;
+        node.cost = parent.cost + parent.switch_cost(thread);
+        node.todo.insert(thread);
+        node.sleep.clear();
+        node.inherited_count = 0;
+        node.chosen = thread;
+        node.place = place;
+        node.number = point.step;
+        node.spent = self.budget == Some(node.cost);
+        node.script = self.script.len();
+        self.depth = index + 1;
+        if script::is_asked(point) {
+            self.script.push(Foreseen { place, chosen: thread as u32 });
+        }
+        self.cursor = index + 1;
+        self.branch_cursor = 0;
+        self.analyse(index, point, None);
+        Some(previous)
+    }
+
     /// A new node for the state in which the running execution is.
     #[inline]
     pub(super) fn push_node(&mut self, point: &SchedulingPoint<'_>, place: u64) {
@@ -50,6 +111,7 @@ impl PartialOrder {
             _ => node.sleep.clear(),
         }
         node.inherited_count = node.sleep.len();
+        node.spent = node.is_spent(self.budget);
         if !node.early.is_empty() {
             // Early steps are an alternative wherever they are possible.
             node.early.iter().for_each(|thread| node.todo.insert(thread));

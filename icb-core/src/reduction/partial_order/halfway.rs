@@ -2,7 +2,7 @@
 //! process, can go on from there. Events are not among them: the next execution makes them again.
 
 use super::PartialOrder;
-use super::analysis::Deferred;
+use super::additions::Deferred;
 use super::encoding::{read_footprint, read_set, write_footprint, write_set};
 use super::item::Item;
 use super::node::{Branch, Node, Sleeper};
@@ -60,9 +60,9 @@ impl Node {
         } = self;
         let Node { previous_pending, cost, todo, done, slept, sleep, inherited_count, chosen, place, .. } =
             self;
-        let Node { number, script: _, branches, step, block, stops, .. } = self;
+        let Node { number, script: _, branches, step, block, stops, spent, .. } = self;
         [enabled, early, todo, done, slept].iter().for_each(|set| write_set(bytes, set));
-        let flags = [freed, previous_yielded, previous_blocked, stops];
+        let flags = [spent, freed, previous_yielded, previous_blocked, stops];
         write(bytes, flags.iter().fold(0, |word, &&flag| word << 1 | u64::from(flag)));
         let numbers = [
             *object_count as u64,
@@ -121,6 +121,7 @@ impl Node {
             step,
             block,
             stops: flag(0),
+            spent: flag(4),
         })
     }
 }

@@ -19,9 +19,13 @@
 //!    not be tried before, they sleep together, and what blocks after free steps alone has spared nobody a preemption.
 //!    Without a bound they are taken at once, so that it is known what the thread does next.
 //!
+//! Where the bound is spent and the thread that ran before can go on, nobody else can be afforded: that such a node needs
+//! somebody more is noted once, as something that the bound has cut off, and is not looked for again.
+//!
 //! Steps that go on early (a wait that expires or wakes spuriously, at a cost) are tried at every node that can afford
 //! them; outcomes inside a step (`notify_one`, `choose`, weak failures) are all tried.
 
+mod additions;
 mod analysis;
 mod backtrack;
 mod chooser;
@@ -39,7 +43,7 @@ mod touches;
 
 use crate::clock::VectorClock;
 use crate::program::{Chooser, Outcome, Strategy, ThreadSet, divergence_message};
-use analysis::Deferred;
+use additions::Deferred;
 use events::Events;
 pub use item::{Item, Remains};
 use node::Node;

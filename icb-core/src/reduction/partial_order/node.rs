@@ -93,6 +93,8 @@ pub(super) struct Node {
     pub(super) block: Footprint,
     /// Right after its step the chosen thread could not go on at once: it was blocked, had ended or had yielded.
     pub(super) stops: bool,
+    /// The bound allows nothing here but that the thread that ran before goes on.
+    pub(super) spent: bool,
 }
 
 impl Node {
@@ -152,6 +154,18 @@ impl Node {
             used += 1;
         }
         self.sleep.truncate(used);
+    }
+
+    /// Whether the bound, which is this, allows nothing here but that the thread that ran before goes on.
+    pub(super) fn is_spent(&self, budget: Option<u32>) -> bool {
+        let continues = self.previous.is_some_and(|previous| self.enabled.contains(previous));
+        budget == Some(self.cost) && continues && !self.previous_yielded
+    }
+
+    /// Everybody is to be tried here.
+    pub(super) fn add_all(&mut self) {
+        let Node { enabled, todo, .. } = self;
+        enabled.iter().for_each(|thread| todo.insert(thread));
     }
 
     /// Whether everybody is to be tried here anyway.

@@ -136,6 +136,25 @@ impl Pending {
         conflicting.fold(0, |word, thread| word | 1 << (thread - base))
     }
 
+    /// Reads the pending operation of the thread that took the last step; all others are what they were.
+    #[inline]
+    pub(super) fn read_own(&mut self, thread: usize, point: &SchedulingPoint<'_>) {
+        self.object_count = 0;
+        let operation = &point.pending[thread];
+        let mode = match operation.action {
+            Action::Load(_) => Mode::Read,
+            Action::Store(_) | Action::ReadModifyWrite(_) => Mode::Write,
+            _ => return self.read_operation(thread, point),
+        };
+        if !point.awaited.is_empty() || !operation.object.is_some() || operation.other.is_some() {
+            return self.read_operation(thread, point);
+        }
+        self.operations[thread] = *operation;
+        let object = operation.object.index() as u32;
+        self.object_count = object as usize + 1;
+        self.note(thread, Want { object, mode, unhindered: true });
+    }
+
     /// Reads the pending operations.
     #[inline]
     pub(super) fn read(&mut self, point: &SchedulingPoint<'_>) {
@@ -203,7 +222,7 @@ impl Pending {
     #[inline]
     fn note(&mut self, thread: usize, want: Want) {
         let before = std::mem::replace(&mut self.wants[thread], want);
-        if thread < 64 {
+        if thread < 64 && (before.object != want.object || before.mode != want.mode) {
             let bit = 1 << thread;
             match self.on.get_mut(before.object as usize) {
                 Some(on) => on[before.mode as usize] &= !bit,

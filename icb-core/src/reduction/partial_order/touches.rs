@@ -56,7 +56,7 @@ impl Touches {
 
     /// Calls `see` with each touch that an access made now would depend on and that the clock has not seen, the newest first.
     /// What comes before a write need not be looked at.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unseen(
         &self,
         access: Access,
@@ -77,7 +77,7 @@ impl Touches {
     }
 
     /// What one event touches in several ways is written.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, index: u32, thread: u32, number: u32, access: Access) {
         let object = access.object.index();
         if self.newest.len() <= object {
