@@ -70,11 +70,6 @@ impl Execution {
 
     /// What another thread has done so far happens before what the running one does from now on.
     pub(in crate::runtime) fn take_over(&mut self, thread: usize) {
-        if self.settings.weak_memory && !self.accesses_hooked {
-            // No step shows whether the other thread had ended by now, so what can be read must not depend on it. Data is still
-            // checked, where it is, with this order.
-            return;
-        }
         let me = self.current;
         if let Some((mine, theirs)) = self.threads.pair(me, thread) {
             mine.clock.acquire(&theirs.clock.clock);
