@@ -82,6 +82,7 @@ impl Execution {
             && self.end.is_none()
             && !self.giving_up
             && self.freed.is_none()
+            && !self.threads.mine().comes_round
             && !self.threads.mine().unwinding
     }
 
