@@ -110,8 +110,6 @@ impl Execution {
 
     /// The running thread has looked at the object since its last step, and what happens next may depend on that.
     pub(super) fn tell_looked_at(&mut self, object: ObjectId) {
-        let thread = self.threads.mine();
-        thread.hash.step(&mut self.objects[object.index()].hash, Mode::Read);
         if self.every_point && self.end.is_none() && !self.giving_up {
             self.chooser_mut().looked_at(object);
         }

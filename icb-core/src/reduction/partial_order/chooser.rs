@@ -123,6 +123,9 @@ impl Chooser for PartialOrder {
 
     fn looked_at(&mut self, object: ObjectId) {
         self.add_part(Access { object, mode: Mode::Read });
+        if self.cursor > self.kept {
+            self.events.note_look();
+        }
     }
 
     fn over(&mut self, point: &SchedulingPoint<'_>, without: Option<ThreadId>) {

@@ -27,6 +27,8 @@ pub(super) struct Event {
     pub(super) yielded: bool,
     /// A count goes down in it. It commutes with others that do, but may make one of them the last, which does not.
     pub(super) counts_down: bool,
+    /// It has looked at something that is no part of its operation.
+    looks: bool,
     /// Threads known before it.
     thread_count: usize,
 }
@@ -45,6 +47,7 @@ impl Default for Event {
             first: 0,
             yielded: false,
             counts_down: false,
+            looks: false,
             thread_count: 0,
         }
     }
@@ -54,7 +57,7 @@ impl Event {
     /// It commutes with whatever comes after it but its thread's own steps, so that it might as well be taken right before
     /// the next of these: a thread begins, or learns that another one has ended.
     pub(super) fn is_free(&self) -> bool {
-        is_free(self.action) && self.footprint.only_reads()
+        is_free(self.action) && !self.looks && self.footprint.only_reads()
     }
 }
 
@@ -256,6 +259,7 @@ impl Events {
         event.number = number;
         event.yielded = step.yielded;
         event.counts_down = matches!(action, Action::CountDown);
+        event.looks = false;
         event.thread_count = self.thread_count;
         self.count += 1;
         let touches = &mut self.touches;
@@ -284,6 +288,13 @@ impl Events {
     pub(super) fn note_count_down(&mut self) {
         if let Some(index) = self.count.checked_sub(1) {
             self.all[index].counts_down = true;
+        }
+    }
+
+    /// The newest event has looked at something that is no part of its operation.
+    pub(super) fn note_look(&mut self) {
+        if let Some(index) = self.count.checked_sub(1) {
+            self.all[index].looks = true;
         }
     }
 
