@@ -127,16 +127,19 @@ pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
 pub fn atomic_exchange(target: AtomicRef, action: Action, expected: u64) -> Option<AtomicStep> {
     let step = atomic(target, action)?;
     if step.running.with(|e| e.settings.weak_memory) {
-        choose_exchanged(step.running, target, expected);
+        choose_value(step.running, target, Some(expected));
     }
     Some(step)
 }
 
+/// Where loads may read stale values, chooses which one the step reads. `expected`: the bits with which an exchange succeeds.
 #[cold]
-fn choose_exchanged(running: &Running, target: AtomicRef, expected: u64) {
-    if !running.with(|e| e.giving_up) {
-        running.with(|e| e.choose_value(target, Some(expected)));
-    }
+fn choose_value(running: &Running, target: AtomicRef, expected: Option<u64>) {
+    running.with(|e| {
+        if !e.giving_up {
+            e.choose_value(target, expected);
+        }
+    });
 }
 
 /// What comes after an operation has been announced.
@@ -221,35 +224,19 @@ fn enter_attentively(
     action: Action,
     place: Place,
 ) -> Option<AtomicStep> {
-    if running.with(|e| e.settings.weak_memory) {
-        return enter_weakly(running, target, object, action, place);
-    }
+    let weak = running.with(|e| e.settings.weak_memory);
+    let operation = match weak {
+        true => running.with(|e| e.weak_operation(action, object)),
+        false => Operation::new(action, object),
+    };
     let freed = running.with(|e| e.quarantine.news());
-    enter(running, Operation::new(action, object), place);
+    enter(running, operation, place);
     if running.with(|e| e.quarantine.news()) != freed {
         check_freed(running, Kind::Atomic, target.address, target.of.name, object, place);
     }
-    Some(AtomicStep { running, object })
-}
-
-/// [`enter_attentively`], where loads may read stale values.
-#[cold]
-#[inline(never)]
-fn enter_weakly(
-    running: &'static Running,
-    target: AtomicRef,
-    object: ObjectId,
-    action: Action,
-    place: Place,
-) -> Option<AtomicStep> {
-    let freed = running.with(|e| e.quarantine.news());
-    enter(running, running.with(|e| e.weak_operation(action, object)), place);
-    if running.with(|e| e.quarantine.news()) != freed {
-        check_freed(running, Kind::Atomic, target.address, target.of.name, object, place);
-    }
-    let is_exchange = matches!(action, Action::CompareExchange { .. });
-    if !is_exchange && !running.with(|e| e.giving_up) {
-        running.with(|e| e.choose_value(target, None));
+    // An exchange chooses when it is known what it expects.
+    if weak && !matches!(action, Action::CompareExchange { .. }) {
+        choose_value(running, target, None);
     }
     Some(AtomicStep { running, object })
 }

@@ -38,11 +38,17 @@ pub(super) fn enter(running: &Running, operation: Operation, place: Place) {
 /// [`enter`], compiled anew for the caller, who knows the action.
 #[inline(always)]
 pub(super) fn enter_here(running: &Running, operation: Operation, place: Place) {
-    // SAFETY: what is called with it neither leads back here nor switches; it is not used after the decision.
-    let e = unsafe { running.get() };
-    if e.attention {
+    if running.with(|e| e.attention) {
         return enter_attentively(running, operation, place);
     }
+    enter_usually(running, operation, place);
+}
+
+/// The way of nearly every operation.
+#[inline(always)]
+fn enter_usually(running: &Running, operation: Operation, place: Place) {
+    // SAFETY: what is called with it neither leads back here nor switches; it is not used after the decision.
+    let e = unsafe { running.get() };
     running.at_work.set(true);
     let me = e.current;
     e.announce(operation, place);
@@ -65,27 +71,8 @@ pub(super) fn enter_here(running: &Running, operation: Operation, place: Place) 
 /// [`enter`], where something is not as usual.
 #[inline(never)]
 fn enter_attentively(running: &Running, operation: Operation, place: Place) {
-    // SAFETY: as in `enter_here`.
-    let e = unsafe { running.get() };
-    if e.only_tells() {
-        running.at_work.set(true);
-        let me = e.current;
-        e.announce(operation, place);
-        if may_be_spun_on(operation.action) {
-            e.recognise_spinning();
-        }
-        if let Action::Receive { .. } = operation.action {
-            e.receiver_waits(operation.object);
-        }
-        let next = e.decide_attentively();
-        if next == Next::Suspend {
-            e.stand_back(me, operation.action);
-        }
-        running.at_work.set(false);
-        if next == Next::Suspend {
-            suspend(running, me);
-        }
-        return;
+    if running.with(|e| e.only_tells()) {
+        return enter_usually(running, operation, place);
     }
     if running.with(|e| e.giving_up) {
         return count_while_giving_up(running);
@@ -94,6 +81,7 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
         give_way(running, place);
     }
     if running.with(|e| e.must_pause(operation)) {
+        running.with(Execution::recognise_awaiting);
         pause_unasked(running, place);
     }
     let (next, me) = running.with(|e| {

@@ -10,7 +10,7 @@ use crate::trace::{Action, Operation};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// So many things has a thread changed when it is watched for the first time.
-pub(crate) const FIRST_WATCH: u32 = 128;
+const FIRST_WATCH: u32 = 128;
 /// Operations that it is watched for.
 const WATCH: u16 = 256;
 /// Each time that it has done so many more, it is looked whether they repeat.
@@ -24,6 +24,10 @@ const MIN_OPERATIONS: usize = 64;
 /// What a thread that is watched has done.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds {
+    /// Things that it has changed.
+    changes: u32,
+    /// When there are so many, it is watched.
+    next_watch: u32,
     /// What it does is noted as soon as it has changed more things than this.
     begins_after: u32,
     /// Operations that it is still watched for; while it goes round in a loop that is known, it is watched.
@@ -62,13 +66,34 @@ fn digest(
 }
 
 impl Rounds {
-    /// The thread, which has changed so many things, is watched from the next one on. (Not from now on: its present operation may
-    /// not be looked at.)
-    pub(crate) fn begin(&mut self, changes: u32) {
-        self.begins_after = changes;
-        self.watched = WATCH;
-        self.period = 0;
-        self.done.clear();
+    /// Of a new thread.
+    #[inline(always)]
+    pub(crate) fn reset(&mut self) {
+        self.changes = 0;
+        self.next_watch = FIRST_WATCH;
+        self.watched = 0;
+    }
+
+    /// The thread has changed something.
+    #[inline(always)]
+    pub(crate) fn note_change(&mut self) {
+        self.changes += 1;
+        if self.changes == self.next_watch {
+            self.begin();
+        }
+    }
+
+    /// The thread has changed much: perhaps it does the same again and again. It is watched from the next change on. (Not from
+    /// now on: its present operation may not be looked at.)
+    #[cold]
+    fn begin(&mut self) {
+        self.next_watch = self.next_watch.saturating_mul(2);
+        if self.watched == 0 {
+            self.begins_after = self.changes;
+            self.watched = WATCH;
+            self.period = 0;
+            self.done.clear();
+        }
     }
 
     /// It does something that no such loop does, or pauses by itself.
@@ -76,16 +101,15 @@ impl Rounds {
         self.watched = 0;
     }
 
-    /// The thread, which is watched, has done this, and has changed so many things. Whether it has just come round.
+    /// The thread, which is watched, has done this. Whether it has just come round.
     pub(crate) fn note(
         &mut self,
-        changes: u32,
         operation: Operation,
         place: Option<Place>,
         read: Option<u64>,
         written: Option<u64>,
     ) -> bool {
-        if changes == self.begins_after {
+        if self.changes == self.begins_after {
             return false;
         }
         let Some(digest) = digest(operation, place, read, written) else {
@@ -136,11 +160,12 @@ mod tests {
 
     fn rounds(values: impl IntoIterator<Item = u64>) -> (Rounds, Vec<usize>) {
         let mut rounds = Rounds::default();
-        rounds.begin(0);
+        rounds.reset();
+        (0..=FIRST_WATCH).for_each(|_| rounds.note_change());
         let operation = Operation::new(Action::ReadModifyWrite(Ordering::SeqCst), ObjectId::new(1));
         let mut came_round = Vec::new();
         for (index, value) in values.into_iter().enumerate() {
-            if rounds.watched != 0 && rounds.note(1, operation, None, Some(value), Some(value + 1)) {
+            if rounds.watched != 0 && rounds.note(operation, None, Some(value), Some(value + 1)) {
                 came_round.push(index + 1);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::ThreadJob;
 use super::coroutine::{Coroutine, Suspension};
-use super::rounds::{FIRST_WATCH, Rounds};
+use super::rounds::Rounds;
 use super::turns::Turns;
 use crate::dependence::ThreadHash;
 use crate::memory::happens_before::ThreadClock;
@@ -163,10 +163,6 @@ pub(crate) struct Thread {
     pub(crate) gives_way: bool,
     pub(crate) turns: Turns,
     pub(crate) rounds: Rounds,
-    /// Things that it has changed.
-    pub(crate) changes: u32,
-    /// When there are so many, it is watched whether it repeats itself.
-    next_watch: u32,
     /// Its loop has come round: it pauses before what it does next, without having been asked to.
     pub(crate) comes_round: bool,
     /// Turns of its loop that repeated the one before, since it last went on early.
@@ -234,8 +230,6 @@ impl Default for Thread {
             gives_way: false,
             turns: Turns::default(),
             rounds: Rounds::default(),
-            changes: 0,
-            next_watch: FIRST_WATCH,
             comes_round: false,
             repeated_turns: 0,
             patience: 1,
@@ -301,9 +295,7 @@ impl Thread {
         self.awaits_news = false;
         self.gives_way = false;
         self.turns.reset();
-        self.rounds.stop();
-        self.changes = 0;
-        self.next_watch = FIRST_WATCH;
+        self.rounds.reset();
         self.comes_round = false;
         self.repeated_turns = 0;
         self.patience = 1;
@@ -343,19 +335,7 @@ impl Thread {
         self.patience = 1;
         self.spurious_failures = 0;
         self.reads.clear();
-        self.changes += 1;
-        if self.changes == self.next_watch {
-            self.begin_watch();
-        }
-    }
-
-    /// It has changed much: perhaps it does the same again and again.
-    #[cold]
-    fn begin_watch(&mut self) {
-        self.next_watch = self.next_watch.saturating_mul(2);
-        if self.rounds.watched == 0 {
-            self.rounds.begin(self.changes);
-        }
+        self.rounds.note_change();
     }
 
     /// Nothing is to be noted of what it does.

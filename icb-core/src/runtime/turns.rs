@@ -20,7 +20,6 @@ use super::execution::Execution;
 use super::objects::Object;
 use crate::program::Place;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
-use std::time::Duration;
 
 /// Turns without a new place after which a thread goes round.
 const MAX_TURNS: u32 = 2;
@@ -193,12 +192,9 @@ impl Execution {
             return;
         }
         let thread = &mut self.threads[self.current];
-        if thread.rounds.watched != 0 {
-            let (changes, place) = (thread.changes, thread.location);
-            if thread.rounds.note(changes, operation, place, read, written) {
-                thread.comes_round = true;
-                self.attention = true;
-            }
+        if thread.rounds.watched != 0 && thread.rounds.note(operation, thread.location, read, written) {
+            thread.comes_round = true;
+            self.attention = true;
         }
         if thread.turns.left != 0 {
             self.note_turn(operation, accesses);
@@ -248,14 +244,9 @@ impl Execution {
     }
 
     /// The running thread has come round in a loop that repeats itself: it is to pause now.
-    pub(super) fn must_pause(&mut self, operation: Operation) -> bool {
-        let thread = &mut self.threads[self.current];
-        let must = thread.comes_round && !is_pause(operation.action) && !thread.unwinding;
-        if must {
-            thread.timeout = Duration::ZERO;
-            self.recognise_awaiting();
-        }
-        must
+    pub(super) fn must_pause(&self, operation: Operation) -> bool {
+        let thread = &self.threads[self.current];
+        thread.comes_round && !is_pause(operation.action) && !thread.unwinding
     }
 
     /// The running thread is about to pause in the middle of its turn.

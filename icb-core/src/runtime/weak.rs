@@ -13,7 +13,7 @@ use super::execution::Execution;
 use crate::memory::history::{History, Store, TotalOrder, Value};
 use crate::program::Place;
 use crate::trace::{
-    Access, Action, Mode, ObjectClass, ObjectId, Operation, Ordering, STALE, SourceLocation, ThreadId,
+    Action, Mode, ObjectClass, ObjectId, Operation, Ordering, STALE, SourceLocation, ThreadId,
 };
 use std::mem::MaybeUninit;
 
@@ -149,23 +149,19 @@ impl Execution {
             _ => {}
         }
         let place = thread.location;
+        thread.awaiting = false;
+        let newest = history.len() - 1;
         // A write of the value that was there changes nothing that a spinning thread could wait for.
         if written.is_some() && read_bits != written {
-            object.note_change(thread.turns.tired);
-            thread.note_change();
-            self.idle_wakes = 0;
+            self.note_change(id);
+        } else if let Some(index) = stale {
+            // It is not what the thread would read next time, so it must not be taken for waiting for a change.
+            let (own, newest) = (history.store(index).version, object.version);
+            self.note_read_of(id, if own == newest { own.wrapping_sub(1) } else { own });
         } else {
-            let mut version = object.version;
-            if let Some(index) = stale {
-                // It is not what the thread would read next time, so it must not be taken for waiting for a change.
-                let own = history.store(index).version;
-                version = if own == version { own.wrapping_sub(1) } else { own };
-            }
-            thread.awaiting = false;
-            let object = id.index() as u32;
-            thread.note_read(super::threads::ReadEntry { object, version, place });
+            self.note_read(id);
         }
-        let newest = history.len() - 1;
+        let history = &mut self.weak.histories[id.index()];
         let mut note = failed.then(|| "failed".to_owned());
         if let Some(index) = stale.filter(|_| self.observer.is_some()) {
             let words = stale_words(history.store(index + 1));
@@ -185,11 +181,8 @@ impl Execution {
         let age = stale.map_or(0, |index| newest - index);
         // A SeqCst load counts as a write: see `dependence::accesses`.
         let mode = if written.is_some() || position.is_some() { Mode::Write } else { Mode::Read };
-        self.accesses.clear();
-        self.accesses.push(Access { object: id, mode });
-        if position.is_some() {
-            self.accesses.push(Access { object: self.weak.order_object, mode: Mode::Read });
-        }
+        let accesses = [(id, mode), (self.weak.order_object, Mode::Read)];
+        self.set_accesses(&accesses[..1 + usize::from(position.is_some())]);
         self.finish_valued(operation, age as u64, read_bits, written, note.as_deref());
         if age > 0 {
             self.threads.mine().turns.forget_news(id);

@@ -130,7 +130,7 @@ impl Object {
     }
 
     #[inline(always)]
-    pub(super) fn note_change(&mut self, stale: bool) {
+    fn note_change(&mut self, stale: bool) {
         self.version = self.version.wrapping_add(1);
         if stale {
             self.stale = self.stale.wrapping_add(1);
@@ -364,7 +364,11 @@ impl Execution {
 
     /// The running thread has looked at the object and changed nothing.
     pub(super) fn note_read(&mut self, object: ObjectId) {
-        let version = self.object_ref(object).version;
+        self.note_read_of(object, self.object_ref(object).version);
+    }
+
+    /// [`note_read`](Self::note_read) of this version of the object.
+    pub(super) fn note_read_of(&mut self, object: ObjectId, version: u32) {
         let thread = self.threads.mine();
         let place = thread.location;
         thread.note_read(super::threads::ReadEntry { object: object.index() as u32, version, place });
