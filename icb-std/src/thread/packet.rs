@@ -137,11 +137,15 @@ impl<T, C: ?Sized> Drop for Packet<'_, T, C> {
 /// Whoever drops the result of a thread without joining has learnt from the packet's count that it was left to him.
 #[inline(never)]
 fn take_over(modelled: Option<(door::ThreadId, u32)>) {
-    if let Some((thread, epoch)) = modelled
-        && epoch == door::epoch()
-    {
+    if let Some(thread) = of_this_execution(modelled) {
         door::take_over(thread);
     }
+}
+
+/// The thread, if it is one of the execution that runs now.
+#[inline]
+fn of_this_execution(modelled: Option<(door::ThreadId, u32)>) -> Option<door::ThreadId> {
+    modelled.filter(|&(_, epoch)| epoch == door::epoch()).map(|(thread, _)| thread)
 }
 
 /// A thread of an execution that nobody has joined; is dropped with its handle.
@@ -150,9 +154,7 @@ struct Unjoined(Option<(door::ThreadId, u32)>);
 impl Drop for Unjoined {
     #[inline]
     fn drop(&mut self) {
-        if let Some((thread, epoch)) = self.0
-            && epoch == door::epoch()
-        {
+        if let Some(thread) = of_this_execution(self.0) {
             door::let_go(thread);
         }
     }
@@ -203,9 +205,9 @@ impl<T> JoinInner<'_, T> {
 
     #[track_caller]
     pub(super) fn is_finished(&self) -> bool {
-        match self.thread.modelled_as() {
-            Some((id, epoch)) if epoch == door::epoch() => door::is_finished(id),
-            _ => Arc::strong_count(&self.packet) == 1,
+        match of_this_execution(self.thread.modelled_as()) {
+            Some(id) => door::is_finished(id),
+            None => Arc::strong_count(&self.packet) == 1,
         }
     }
 
