@@ -65,7 +65,8 @@ impl PartialOrder {
         let want = self.pending.want(thread);
         match want.only() {
             Some(access) => {
-                if let Some(touch) = self.events.newest_unknown(access.object, thread) {
+                let newest = self.events.newest_on(access.object);
+                if let Some(&touch) = self.events.unknown_from(newest, thread, self.events.known(thread)) {
                     self.analyse_object(depth, thread, operation, access, want.unhindered, touch);
                 }
             }
@@ -90,22 +91,13 @@ impl PartialOrder {
         let mut next = Some(&newest);
         while let Some(touch) = next {
             let by = touch.thread as usize;
-            if by == thread || touch.number <= known.get(by) {
-                if touch.mode == Mode::Write {
-                    // Whatever comes before it is known too.
-                    break;
-                }
-                // So are the touches of its thread before it.
-                next = self.events.elsewhere(touch);
-                continue;
-            }
+            let mut before = self.events.before(touch);
             let commutes = touch.mode == access.mode && touch.mode != Mode::Write;
             if !commutes {
                 if !unhindered {
                     self.races.push(touch.event);
                 } else if self.settled.contains(by) {
-                    next = self.events.elsewhere(touch);
-                    continue;
+                    before = self.events.elsewhere(touch);
                 } else {
                     self.settled.insert(by);
                     if !self.has_nothing_to_add(touch.event as usize) {
@@ -113,7 +105,7 @@ impl PartialOrder {
                     }
                 }
             }
-            next = self.events.before(touch);
+            next = self.events.unknown_from(before, thread, known);
         }
         if !self.races.is_empty() {
             self.take_races(depth, thread, operation, unhindered);

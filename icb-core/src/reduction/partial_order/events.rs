@@ -127,19 +127,31 @@ impl Events {
         if thread < self.thread_count { &self.threads[thread].events } else { &[] }
     }
 
-    /// The newest event on the object that the thread does not know, if there can be one that an access of the object does not
-    /// commute with.
+    /// The newest touch of an object.
     #[inline]
-    pub(super) fn newest_unknown(&self, object: ObjectId, thread: usize) -> Option<Touch> {
-        let mut touch = self.touches.newest_on(object)?;
-        while touch.thread as usize == thread || touch.number <= self.known(thread).get(touch.thread as usize)
-        {
+    pub(super) fn newest_on(&self, object: ObjectId) -> Option<&Touch> {
+        self.touches.newest_on(object)
+    }
+
+    /// This touch or, of those of the same object before it, the newest that is another thread's and not known to this one, as far
+    /// as there can be one that an access does not commute with.
+    #[inline]
+    pub(super) fn unknown_from<'t>(
+        &'t self,
+        touch: Option<&'t Touch>,
+        thread: usize,
+        known: &VectorClock,
+    ) -> Option<&'t Touch> {
+        let mut touch = touch?;
+        while touch.thread as usize == thread || touch.number <= known.get(touch.thread as usize) {
             if touch.mode == Mode::Write {
+                // Whatever comes before it is known too.
                 return None;
             }
+            // So are the touches of its thread before it.
             touch = self.touches.elsewhere(touch)?;
         }
-        Some(*touch)
+        Some(touch)
     }
 
     /// The touch of the same object before this one.

@@ -35,10 +35,6 @@ impl PartialOrder {
             return None;
         }
         self.pending.read_own(thread, point);
-        if self.pending.tries_to_send {
-            self.tries_to_send = true;
-            self.anew = true;
-        }
         let known = parent.object_count.max(only.object.index() + 1);
         node.reset();
         node.enabled.clone_from(point.enabled);
@@ -58,6 +54,7 @@ impl PartialOrder {
         node.spent = self.budget == Some(node.cost);
         node.script = self.script.len();
         self.depth = index + 1;
+        self.note_tries();
         if script::is_asked(point) {
             self.script.push(Foreseen { place, chosen: thread as u32 });
         }
@@ -128,6 +125,12 @@ impl PartialOrder {
     #[inline]
     pub(super) fn read_pending(&mut self, point: &SchedulingPoint<'_>) {
         self.pending.read(point);
+        self.note_tries();
+    }
+
+    /// If a `try_send` has been read for the first time, the bound is searched anew.
+    #[inline]
+    fn note_tries(&mut self) {
         if self.pending.tries_to_send && !self.tries_to_send {
             self.tries_to_send = true;
             self.anew = true;
