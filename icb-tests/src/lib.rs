@@ -13,11 +13,15 @@ pub mod programs;
 
 pub mod random_real;
 
+pub mod searches;
+
 pub mod seeds;
 
 pub mod statics;
 
 pub mod tool;
+
+pub mod watched;
 
 pub mod weak;
 

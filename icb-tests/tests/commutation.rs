@@ -6,18 +6,19 @@ use icb_core::dependence::accesses_conflict;
 use icb_core::program::{
     BranchPoint, Chooser, End, Granularity, Outcome, Program as _, SchedulingPoint, Taken,
 };
-use icb_core::recording::Tape;
 use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_core::trace::{Access, Action, FailureKind, Mode, ObjectId, ThreadId};
 use icb_tests::abstract_program::random::Random;
 use icb_tests::random_real::generate;
 use icb_tests::random_real::language::{Instruction, Program};
 use icb_tests::random_real::walk::{Record, Shared, run};
+use icb_tests::searches::coroutines;
 use icb_tests::seeds;
+use icb_tests::watched::Slot;
 use std::collections::BTreeSet;
 use std::mem::discriminant;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 const SEEDS: Range<u64> = 0..3_000;
 const MAX_STEPS: u64 = 300;
@@ -97,17 +98,16 @@ type Result = (Option<FailureKind>, Record, u128);
 
 struct Subject {
     coroutines: CoroutineProgram,
-    kept: Arc<Mutex<Option<Arc<Shared>>>>,
+    kept: Slot<Arc<Shared>>,
 }
 
 impl Subject {
     fn new(program: &Program, granularity: Granularity) -> Self {
-        let program = Arc::new(program.clone());
-        let kept: Arc<Mutex<Option<Arc<Shared>>>> = Arc::default();
-        let keep = Arc::clone(&kept);
+        let kept: Slot<Arc<Shared>> = Slot::default();
+        let (program, keep) = (Arc::new(program.clone()), kept.clone());
         let body = move || {
             run(&program, |shared| {
-                *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(shared);
+                keep.put(shared);
             });
         };
         let settings = Settings {
@@ -117,8 +117,7 @@ impl Subject {
             max_steps: MAX_STEPS,
             ..Settings::default()
         };
-        let tape = Tape::new(4 * MAX_STEPS as usize);
-        Subject { coroutines: CoroutineProgram::new(Arc::new(body), settings, tape), kept }
+        Subject { coroutines: coroutines(body, settings), kept }
     }
 
     /// `None`: it was given up, or cut short by a failure.
@@ -126,7 +125,7 @@ impl Subject {
         let mut chooser =
             Scripted { script, random: Random::new(seed), steps: Vec::new(), outcome: 0, stuck: None };
         let Outcome { end, fingerprint, .. } = self.coroutines.run(&mut chooser, None);
-        let shared = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let shared = self.kept.take();
         let record = shared.map(|shared| shared.take_record()).unwrap_or_default();
         let result = match end {
             End::Passed => Some((None, record, fingerprint)),

@@ -1,13 +1,13 @@
 //! Random programs written as source by the build script, and compiled against the mirror as a user's would be: the same
 //! outcomes with and without reduction, at each bound and, where that is short, without one.
 
-use icb_core::explore::{Explorer, Limits, Options};
-use icb_core::program::{Chooser, End, Observer, Outcome, Program, Strategy};
-use icb_core::recording::Tape;
-use icb_core::reduction::{PartialOrder, Visited};
-use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::program::{End, Strategy};
+use icb_core::reduction::Visited;
+use icb_core::runtime::Settings;
 use icb_core::search::{ContextBounded, DepthFirst};
+use icb_tests::searches::reduced;
 use icb_tests::seeds;
+use icb_tests::watched::{self, Slot};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -53,45 +53,28 @@ const MAX_STEPS: u64 = 400;
 /// How executions ended, and what their threads had seen.
 type Outcomes = BTreeSet<(String, Vec<Vec<u64>>)>;
 
-/// A program whose outcomes are noted.
-struct Watched {
-    coroutines: CoroutineProgram,
-    log: Arc<Mutex<Arc<Log>>>,
-    outcomes: Outcomes,
-}
-
-impl Program for Watched {
-    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
-        let result = self.coroutines.run(chooser, observer);
-        let log = std::mem::take(&mut *self.log.lock().unwrap_or_else(PoisonError::into_inner));
-        let seen = std::mem::take(&mut *log.0.lock().unwrap_or_else(PoisonError::into_inner));
-        match &result.end {
-            End::Passed => self.outcomes.insert(("passed".to_owned(), seen)),
-            End::Failed(failure) => self.outcomes.insert((failure.kind.to_string(), seen)),
-            End::GivenUp => false,
-        };
-        result
-    }
-}
-
 /// Outcomes and terminal states; `None`: there are too many executions.
 fn search(program: fn(&Arc<Log>), strategy: &mut dyn Strategy) -> Option<(Outcomes, BTreeSet<u128>)> {
-    let log: Arc<Mutex<Arc<Log>>> = Arc::default();
-    let kept = log.clone();
-    let body = move || {
-        let log = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        program(&log);
-    };
     let settings =
         Settings { spurious: false, unwind_failed: true, max_steps: MAX_STEPS, ..Settings::default() };
-    let tape = Tape::new(4 * MAX_STEPS as usize);
-    let coroutines = CoroutineProgram::new(Arc::new(body), settings, tape);
-    let mut watched = Watched { coroutines, log, outcomes: BTreeSet::new() };
-    let limits = Limits { max_executions: Some(MAX_EXECUTIONS), max_duration: None };
-    let options = Options { limits, stop_at_failure: false, check_determinism: false, ..Options::default() };
-    let mut explorer = Explorer::new(options);
-    let report = explorer.run(strategy, &mut watched);
-    report.stopped.is_none().then(|| (watched.outcomes, explorer.states().iter().copied().collect()))
+    let kept: Slot<Arc<Log>> = Slot::default();
+    let keep = kept.clone();
+    let body = move || {
+        let log: Arc<Log> = Arc::default();
+        keep.put(log.clone());
+        program(&log);
+    };
+    let found = watched::search(body, settings, strategy, Some(MAX_EXECUTIONS), |_, result| {
+        let log = kept.take().unwrap_or_default();
+        let seen = std::mem::take(&mut *log.0.lock().unwrap_or_else(PoisonError::into_inner));
+        match &result.end {
+            End::Passed => Some(("passed".to_owned(), seen)),
+            End::Failed(failure) => Some((failure.kind.to_string(), seen)),
+            End::GivenUp => None,
+        }
+    });
+    let last = found.up_to_each_bound().pop().filter(|_| found.report.stopped.is_none())?;
+    Some((last.outcomes, last.states))
 }
 
 #[test]
@@ -102,7 +85,7 @@ fn outcomes_are_the_same_with_and_without_reduction() {
         let mut counts = [1, 0, 0, 0];
         for bound in 0..=MAX_BOUND {
             let Some(plain) = search(program, &mut ContextBounded::new(Some(bound))) else { break };
-            let reduced = search(program, &mut PartialOrder::new(Some(bound)).from_bound(bound));
+            let reduced = search(program, &mut reduced(Some(bound)));
             assert!(reduced.as_ref() == Some(&plain), "p{number} at bound {bound}: {plain:?} {reduced:?}");
             let visited = search(program, &mut Visited::new(Some(bound)));
             assert!(visited.as_ref() == Some(&plain), "p{number} at bound {bound}: {plain:?} {visited:?}");
@@ -110,7 +93,7 @@ fn outcomes_are_the_same_with_and_without_reduction() {
             counts[3] += plain.0.iter().any(|(end, _)| end != "passed") as u64;
         }
         if let Some(plain) = search(program, &mut DepthFirst::new()) {
-            let reduced = search(program, &mut PartialOrder::new(None).unbounded_at_once());
+            let reduced = search(program, &mut reduced(None));
             assert!(reduced.as_ref() == Some(&plain), "p{number} without a bound: {plain:?} {reduced:?}");
             counts[2] += 1;
         }

@@ -11,10 +11,9 @@
 
 use super::execution::Outcome;
 use super::language::{Lifecycle, Op, Program, REGISTER_COUNT, Value, failure_ordering};
-use icb_core::explore::{Explorer, Options};
-use icb_core::program::{Chooser, End, Observer, Outcome as CoreOutcome, Program as CoreProgram};
-use icb_core::recording::Tape;
-use icb_core::runtime::{CoroutineProgram, Settings};
+use crate::watched::{self, Level, Slot};
+use icb_core::program::End;
+use icb_core::runtime::Settings;
 use icb_core::search::ContextBounded;
 use icb_std::cell::UnsafeCell;
 use icb_std::model::{Builder, Failure, FailureKind, Granularity, Report};
@@ -50,22 +49,13 @@ pub fn explore(program: &Program, builder: Builder) -> Exploration {
     Exploration { report, outcomes }
 }
 
-/// What the executions with one exact number of preemptions came to.
-#[derive(Clone, Debug, Default)]
-pub struct Level {
-    /// How many there are.
-    pub execution_count: u64,
-    /// Their outcomes.
-    pub outcomes: BTreeSet<Outcome>,
-}
-
 /// All executions of a program up to a bound, failing ones included.
 #[derive(Clone, Debug)]
 pub struct Enumeration {
     /// The tester's report.
     pub report: Report,
     /// By number of preemptions. Levels after the last one that has executions are missing.
-    pub levels: Vec<Level>,
+    pub levels: Vec<Level<Outcome>>,
 }
 
 impl Enumeration {
@@ -96,60 +86,21 @@ impl Enumeration {
 #[must_use]
 pub fn enumerate(program: &Program, granularity: Granularity, max_bound: Option<u32>) -> Enumeration {
     let finished = Slot::default();
-    let sink = std::sync::Arc::clone(&finished);
-    let sink = move |outcome| {
-        let before = sink.lock().unwrap_or_else(PoisonError::into_inner).replace(outcome);
-        assert_eq!(before, None, "an execution ends once");
-    };
+    let sink = finished.clone();
+    let sink = move |outcome| assert_eq!(sink.put(outcome), None, "an execution ends once");
     let settings = Settings { granularity, spurious: false, unwind_failed: true, ..Settings::default() };
-    let coroutines =
-        CoroutineProgram::new(std::sync::Arc::new(body(program, sink)), settings, Tape::new(TAPE_LENGTH));
-    let mut watched = Watched { coroutines, program, finished, levels: Vec::new(), bound: 0 };
-    let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
-    let report = Explorer::new(options).run(&mut ContextBounded::new(max_bound), &mut watched);
-    Enumeration { report, levels: watched.levels }
-}
-
-/// More choices than an execution of an abstract program has.
-const TAPE_LENGTH: usize = 4_096;
-
-type Slot = std::sync::Arc<std::sync::Mutex<Option<Outcome>>>;
-
-/// A program whose outcomes are noted.
-struct Watched<'p> {
-    coroutines: CoroutineProgram,
-    program: &'p Program,
-    finished: Slot,
-    levels: Vec<Level>,
-    bound: usize,
-}
-
-impl CoreProgram for Watched<'_> {
-    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> CoreOutcome {
-        let result = self.coroutines.run(chooser, observer);
-        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let outcome = match (&result.end, finished) {
-            (End::Passed, Some(outcome)) => outcome,
+    let mut strategy = ContextBounded::new(max_bound);
+    let found = watched::search(body(program, sink), settings, &mut strategy, None, |bound, result| {
+        match (&result.end, finished.take()) {
+            (End::Passed, Some(outcome)) => Some(outcome),
             (End::Failed(failure), None) => {
-                assert_eq!(
-                    failure.bound as usize, self.bound,
-                    "{failure}, {}: {}",
-                    failure.schedule, self.program
-                );
-                outcome_of(failure, self.program)
+                assert_eq!(failure.bound, bound, "{failure}, {}: {program}", failure.schedule);
+                Some(outcome_of(failure, program))
             }
-            (end, finished) => panic!("an execution ends with {end:?} and {finished:?}: {}", self.program),
-        };
-        self.levels.resize_with(self.levels.len().max(self.bound + 1), Level::default);
-        self.levels[self.bound].execution_count += 1;
-        self.levels[self.bound].outcomes.insert(outcome);
-        result
-    }
-
-    fn label(&mut self, bound: u32, execution: u64) {
-        self.bound = bound as usize;
-        self.coroutines.label(bound, execution);
-    }
+            (end, finished) => panic!("an execution ends with {end:?} and {finished:?}: {program}"),
+        }
+    });
+    Enumeration { report: found.report, levels: found.levels }
 }
 
 /// The outcome that a failure stands for. Threads have the same numbers on both sides, because the main thread

@@ -2,15 +2,12 @@
 
 use super::language::Program;
 use super::walk::{Record, Shared, run};
-use icb_core::explore::{Explorer, Limits, Options};
-use icb_core::program::{
-    Chooser, End, Granularity, Observer, Outcome as CoreOutcome, Program as CoreProgram, Strategy,
-};
-use icb_core::recording::Tape;
-use icb_core::runtime::{CoroutineProgram, Settings};
+use crate::watched::{self, Slot};
+use icb_core::program::{End, Granularity, Strategy};
+use icb_core::runtime::Settings;
 use icb_core::trace::{Failure, FailureKind};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What an execution came to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -43,15 +40,7 @@ pub struct Manner {
 }
 
 /// What was found up to a bound.
-#[derive(Clone, Debug, Default)]
-pub struct Level {
-    /// Executions run.
-    pub execution_count: u64,
-    /// Their outcomes.
-    pub outcomes: BTreeSet<Outcome>,
-    /// Fingerprints of their terminal states.
-    pub states: BTreeSet<u128>,
-}
+pub type Level = watched::Level<Outcome>;
 
 impl Level {
     /// Whether an execution was cut short.
@@ -87,8 +76,6 @@ const MAX_STEPS: u64 = 600;
 
 /// Runs a search of the program.
 pub fn search(program: &Program, manner: Manner, strategy: &mut dyn Strategy, max_executions: u64) -> Found {
-    let program = Arc::new(program.clone());
-    let kept: Arc<Mutex<Option<Arc<Shared>>>> = Arc::default();
     let settings = Settings {
         granularity: manner.granularity,
         spurious: manner.spurious,
@@ -97,46 +84,26 @@ pub fn search(program: &Program, manner: Manner, strategy: &mut dyn Strategy, ma
         max_steps: MAX_STEPS,
         ..Settings::default()
     };
-    let keep = Arc::clone(&kept);
+    let kept: Slot<Arc<Shared>> = Slot::default();
+    let (program, keep) = (Arc::new(program.clone()), kept.clone());
     let body = move || {
         run(&program, |shared| {
-            *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(shared);
+            keep.put(shared);
         });
     };
-    let coroutines = CoroutineProgram::new(Arc::new(body), settings, Tape::new(4 * MAX_STEPS as usize));
-    let mut watched = Watched { coroutines, kept, levels: Vec::new(), bound: 0 };
-    let limits = Limits { max_executions: Some(max_executions), max_duration: None };
-    let options = Options {
-        limits,
-        stop_at_failure: false,
-        count_states: false,
-        check_determinism: false,
-        ..Options::default()
-    };
-    let report = Explorer::new(options).run(strategy, &mut watched);
-    if let Some(failure) = report.failure.as_ref().filter(|f| f.kind == FailureKind::Divergence) {
-        panic!("{failure}");
-    }
-    let mut levels: Vec<Level> = Vec::new();
-    for bound in &report.bounds {
-        let mut level = levels.last().cloned().unwrap_or_default();
-        let new = watched.levels.get(bound.bound as usize).cloned().unwrap_or_default();
-        level.execution_count += new.execution_count;
-        level.outcomes.extend(new.outcomes);
-        level.states.extend(new.states);
-        if bound.complete {
-            levels.push(level);
+    let found = watched::search(body, settings, strategy, Some(max_executions), |_, result| {
+        let shared = kept.take();
+        let record = || shared.map(|shared| shared.take_record()).unwrap_or_default();
+        match &result.end {
+            End::Passed => Some(Outcome::Passed(record())),
+            End::Failed(failure) if failure.kind == FailureKind::Deadlock => {
+                Some(Outcome::Deadlock(deadlock(failure), record()))
+            }
+            End::Failed(failure) => Some(Outcome::Failed(failure.kind.to_string())),
+            End::GivenUp => None,
         }
-    }
-    Found { levels, stopped: report.stopped.is_some() }
-}
-
-/// A program whose outcomes are noted.
-struct Watched {
-    coroutines: CoroutineProgram,
-    kept: Arc<Mutex<Option<Arc<Shared>>>>,
-    levels: Vec<Level>,
-    bound: usize,
+    });
+    Found { levels: found.up_to_each_bound(), stopped: found.report.stopped.is_some() }
 }
 
 fn deadlock(failure: &Failure) -> Vec<String> {
@@ -144,31 +111,4 @@ fn deadlock(failure: &Failure) -> Vec<String> {
         failure.waiting.iter().map(|entry| format!("{:?}", entry.operation.action)).collect();
     blocked.sort_unstable();
     blocked
-}
-
-impl CoreProgram for Watched {
-    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> CoreOutcome {
-        let result = self.coroutines.run(chooser, observer);
-        let shared = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let record = || shared.as_ref().map(|shared| shared.take_record()).unwrap_or_default();
-        let outcome = match &result.end {
-            End::Passed => Outcome::Passed(record()),
-            End::Failed(failure) if failure.kind == FailureKind::Deadlock => {
-                Outcome::Deadlock(deadlock(failure), record())
-            }
-            End::Failed(failure) => Outcome::Failed(failure.kind.to_string()),
-            End::GivenUp => return result,
-        };
-        self.levels.resize_with(self.levels.len().max(self.bound + 1), Level::default);
-        let level = &mut self.levels[self.bound];
-        level.execution_count += 1;
-        level.outcomes.insert(outcome);
-        level.states.insert(result.fingerprint);
-        result
-    }
-
-    fn label(&mut self, bound: u32, execution: u64) {
-        self.bound = bound as usize;
-        self.coroutines.label(bound, execution);
-    }
 }

@@ -1,25 +1,15 @@
 //! The language run by the engine: threads, atomics of the mirror, and a search.
 
 use super::language::{Instruction, Outcome, Program, VARIABLES};
-use icb_core::explore::{Explorer, Limits, Options};
-use icb_core::program::{Chooser, End, Observer, Outcome as CoreOutcome, Program as CoreProgram, Strategy};
-use icb_core::recording::Tape;
-use icb_core::runtime::{CoroutineProgram, Settings};
+use crate::watched::{self, Slot};
+use icb_core::program::{End, Strategy};
+use icb_core::runtime::Settings;
 use icb_std::sync::atomic::{AtomicU8, Ordering::Relaxed, fence};
 use icb_std::thread;
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What was found up to a bound.
-#[derive(Clone, Debug, Default)]
-pub struct Level {
-    /// Executions run.
-    pub execution_count: u64,
-    /// Their outcomes.
-    pub outcomes: BTreeSet<Outcome>,
-    /// Fingerprints of their terminal states.
-    pub states: BTreeSet<u128>,
-}
+pub type Level = watched::Level<Outcome>;
 
 fn perform(variables: &[AtomicU8; VARIABLES], instruction: Instruction) -> Option<u8> {
     match instruction {
@@ -58,72 +48,28 @@ fn run(program: &Arc<Program>) -> Outcome {
 }
 
 /// Searches the executions of the program. By bound, cumulative; only bounds that were searched completely.
+///
+/// # Panics
+/// If an execution fails: programs of the language cannot.
 pub fn search(
     program: &Program,
     weak_memory: bool,
     strategy: &mut dyn Strategy,
     max_executions: u64,
 ) -> Vec<Level> {
-    let program = Arc::new(program.clone());
-    let kept: Arc<Mutex<Option<Outcome>>> = Arc::default();
     let settings = Settings { weak_memory, spurious: false, max_steps: 600, ..Settings::default() };
-    let keep = Arc::clone(&kept);
+    let kept: Slot<Outcome> = Slot::default();
+    let (program, keep) = (Arc::new(program.clone()), kept.clone());
     let body = move || {
-        let outcome = run(&program);
-        *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        keep.put(run(&program));
     };
-    let coroutines = CoroutineProgram::new(Arc::new(body), settings, Tape::new(2400));
-    let mut watched = Watched { coroutines, kept, levels: Vec::new(), bound: 0 };
-    let limits = Limits { max_executions: Some(max_executions), max_duration: None };
-    let options = Options {
-        limits,
-        stop_at_failure: true,
-        count_states: false,
-        check_determinism: false,
-        ..Options::default()
-    };
-    let report = Explorer::new(options).run(strategy, &mut watched);
-    if let Some(failure) = &report.failure {
-        panic!("{failure}");
-    }
-    let mut levels: Vec<Level> = Vec::new();
-    for bound in &report.bounds {
-        let mut level = levels.last().cloned().unwrap_or_default();
-        let new = watched.levels.get(bound.bound as usize).cloned().unwrap_or_default();
-        level.execution_count += new.execution_count;
-        level.outcomes.extend(new.outcomes);
-        level.states.extend(new.states);
-        if bound.complete {
-            levels.push(level);
+    let found = watched::search(body, settings, strategy, Some(max_executions), |_, result| {
+        let outcome = kept.take();
+        match &result.end {
+            End::Passed => outcome,
+            End::Failed(failure) => panic!("{failure}"),
+            End::GivenUp => None,
         }
-    }
-    levels
-}
-
-/// A program whose outcomes are noted.
-struct Watched {
-    coroutines: CoroutineProgram,
-    kept: Arc<Mutex<Option<Outcome>>>,
-    levels: Vec<Level>,
-    bound: usize,
-}
-
-impl CoreProgram for Watched {
-    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> CoreOutcome {
-        let result = self.coroutines.run(chooser, observer);
-        let outcome = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let (End::Passed, Some(outcome)) = (&result.end, outcome) {
-            self.levels.resize_with(self.levels.len().max(self.bound + 1), Level::default);
-            let level = &mut self.levels[self.bound];
-            level.execution_count += 1;
-            level.outcomes.insert(outcome);
-            level.states.insert(result.fingerprint);
-        }
-        result
-    }
-
-    fn label(&mut self, bound: u32, execution: u64) {
-        self.bound = bound as usize;
-        self.coroutines.label(bound, execution);
-    }
+    });
+    found.up_to_each_bound()
 }

@@ -9,21 +9,17 @@
 mod interpreter;
 mod language;
 
-use icb_core::explore::{Explorer, Limits, Options};
-use icb_core::program::{
-    Chooser, End, Granularity, Observer, Outcome as CoreOutcome, Program as CoreProgram, Strategy,
-};
-use icb_core::recording::Tape;
+use icb_core::program::{End, Granularity, Strategy};
 use icb_core::reduction::PartialOrder;
-use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::runtime::Settings;
 use icb_core::search::ContextBounded;
 use icb_core::trace::FailureKind;
 use icb_tests::seeds;
+use icb_tests::watched::{self, Slot};
 use interpreter::{Record, Shared};
 use language::Program;
-use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Programs of every run.
 const SEEDS: Range<u64> = 0..1_000;
@@ -31,47 +27,16 @@ const MAX_BOUND: u32 = 3;
 /// Bounds whose search at every access would run more executions are left out.
 const MAX_EXECUTIONS: u64 = 40_000;
 
-/// What was found up to a bound.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
-struct Level {
-    races: bool,
-    /// Kinds of the other failures.
-    failures: BTreeSet<String>,
-    outcomes: BTreeSet<Record>,
+/// What an execution came to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Outcome {
+    Passed(Record),
+    Race,
+    /// Another failure, of this kind.
+    Failed(String),
 }
 
-/// A program whose outcomes are noted.
-struct Watched {
-    coroutines: CoroutineProgram,
-    kept: Arc<Mutex<Option<icb_std::sync::Arc<Shared>>>>,
-    levels: Vec<Level>,
-    bound: usize,
-    promotions: u64,
-}
-
-impl CoreProgram for Watched {
-    fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> CoreOutcome {
-        let result = self.coroutines.run(chooser, observer);
-        self.promotions += u64::from(result.promoted);
-        let shared = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.levels.resize_with(self.levels.len().max(self.bound + 1), Level::default);
-        let level = &mut self.levels[self.bound];
-        match &result.end {
-            End::Passed => {
-                _ = level.outcomes.insert(shared.map(|shared| shared.record()).unwrap_or_default())
-            }
-            End::Failed(failure) if failure.kind == FailureKind::DataRace => level.races = true,
-            End::Failed(failure) => _ = level.failures.insert(failure.kind.to_string()),
-            End::GivenUp => {}
-        }
-        result
-    }
-
-    fn label(&mut self, bound: u32, execution: u64) {
-        self.bound = bound as usize;
-        self.coroutines.label(bound, execution);
-    }
-}
+type Level = watched::Level<Outcome>;
 
 /// What a search finds, bound by bound: only bounds that were searched completely.
 struct Found {
@@ -82,36 +47,25 @@ struct Found {
 
 fn search(program: &Arc<Program>, granularity: Granularity, strategy: &mut dyn Strategy) -> Found {
     let settings = Settings { granularity, unwind_failed: true, spurious: false, ..Settings::default() };
-    let kept: Arc<Mutex<Option<icb_std::sync::Arc<Shared>>>> = Arc::default();
+    let kept: Slot<icb_std::sync::Arc<Shared>> = Slot::default();
     let (keep, body) = (kept.clone(), program.clone());
     let main = move || {
         interpreter::run(&body, |shared| {
-            *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(shared);
+            keep.put(shared);
         });
     };
-    let coroutines = CoroutineProgram::new(Arc::new(main), settings, Tape::new(4_000));
-    let mut watched = Watched { coroutines, kept, levels: Vec::new(), bound: 0, promotions: 0 };
-    let limits = Limits { max_executions: Some(MAX_EXECUTIONS), max_duration: None };
-    let options = Options {
-        limits,
-        stop_at_failure: false,
-        count_states: false,
-        check_determinism: false,
-        ..Options::default()
-    };
-    let report = Explorer::new(options).run(strategy, &mut watched);
-    let divergence = report.failure.as_ref().filter(|failure| failure.kind == FailureKind::Divergence);
-    assert!(divergence.is_none(), "{}: {divergence:?}", program);
-    let mut levels: Vec<Level> = Vec::new();
-    for bound in report.bounds.iter().filter(|bound| bound.complete) {
-        let mut level = levels.last().cloned().unwrap_or_default();
-        let new = watched.levels.get(bound.bound as usize).cloned().unwrap_or_default();
-        level.races |= new.races;
-        level.failures.extend(new.failures);
-        level.outcomes.extend(new.outcomes);
-        levels.push(level);
-    }
-    Found { levels, promotions: watched.promotions, executions: report.execution_count() }
+    let mut promotions = 0;
+    let found = watched::search(main, settings, strategy, Some(MAX_EXECUTIONS), |_, result| {
+        promotions += u64::from(result.promoted);
+        let shared = kept.take();
+        match &result.end {
+            End::Passed => Some(Outcome::Passed(shared.map(|shared| shared.record()).unwrap_or_default())),
+            End::Failed(failure) if failure.kind == FailureKind::DataRace => Some(Outcome::Race),
+            End::Failed(failure) => Some(Outcome::Failed(failure.kind.to_string())),
+            End::GivenUp => None,
+        }
+    });
+    Found { levels: found.up_to_each_bound(), promotions, executions: found.report.execution_count() }
 }
 
 /// What was compared.
@@ -134,21 +88,22 @@ fn at(found: &Found, bound: usize) -> Option<&Level> {
     found.levels.get(bound.min(found.levels.len().checked_sub(1)?))
 }
 
-impl Level {
-    fn fails(&self) -> bool {
-        self.races || !self.failures.is_empty()
-    }
+fn races(level: &Level) -> bool {
+    level.outcomes.contains(&Outcome::Race)
+}
+
+fn fails(level: &Level) -> bool {
+    level.outcomes.iter().any(|outcome| !matches!(outcome, Outcome::Passed(_)))
 }
 
 fn judge(place: &str, every: &Level, sync: &Level, reduced: &Level) {
-    assert_eq!(sync.races, every.races, "races: {place}");
+    assert_eq!(races(sync), races(every), "races: {place}");
     // Where an execution is cut short by a failure, one that stands for others has to fail too, in whatever way.
-    assert_eq!(reduced.fails(), every.fails(), "failures, reduced: {place}");
-    if !every.races {
-        assert_eq!(sync.failures, every.failures, "failures: {place}");
+    assert_eq!(fails(reduced), fails(every), "failures, reduced: {place}");
+    if !races(every) {
         assert_eq!(sync.outcomes, every.outcomes, "outcomes: {place}");
     }
-    if !every.fails() {
+    if !fails(every) {
         assert_eq!(reduced.outcomes, every.outcomes, "outcomes, reduced: {place}");
     }
 }
@@ -167,9 +122,9 @@ fn compare(seed: u64, tally: &Mutex<Tally>) {
     let last = every.levels.last().cloned().unwrap_or_default();
     tally.programs += 1;
     tally.bounds += every.levels.len() as u64;
-    tally.racy += u64::from(last.races);
-    tally.failing += u64::from(!last.races && !last.failures.is_empty());
-    tally.fine += u64::from(!last.races && last.failures.is_empty());
+    tally.racy += u64::from(races(&last));
+    tally.failing += u64::from(!races(&last) && fails(&last));
+    tally.fine += u64::from(!fails(&last));
     tally.promoted += u64::from(every.promotions > 0);
     tally.executions_at_synchronization += sync.executions;
     tally.executions_at_accesses += every.executions;
