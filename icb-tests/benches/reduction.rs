@@ -11,13 +11,11 @@
 
 use icb_core::explore::{Explorer, Options};
 use icb_core::program::{BranchPoint, Chooser, Foreseen, Outcome, Program, SchedulingPoint, Strategy, Taken};
-use icb_core::recording::Tape;
 use icb_core::reduction::PartialOrder;
-use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_core::search::ContextBounded;
 use icb_core::trace::{ObjectId, ThreadId};
 use icb_tests::programs::baselines::PROGRAMS;
-use std::sync::Arc;
+use icb_tests::searches::without_spurious;
 use std::time::Duration;
 
 const BOUND: u32 = 3;
@@ -304,15 +302,9 @@ impl<'a> Measured<'a> {
     }
 }
 
-fn ready(program: fn()) -> CoroutineProgram {
-    let settings = Settings { spurious: false, ..Settings::default() };
-    let tape = Tape::new(2 * settings.max_steps as usize);
-    CoroutineProgram::new(Arc::new(program), settings, tape)
-}
-
 /// Cost of the reduction in parts of a step, and how many times quicker it exhausts the bound.
 fn row(name: &str, program: fn()) -> (f64, Option<f64>) {
-    let [mut first, mut second, mut third] = [program; 3].map(ready);
+    let [mut first, mut second, mut third] = [program; 3].map(without_spurious);
     let counted = explore_up_to(&mut ContextBounded::new(Some(BOUND)), &mut first, Some(MAX_EXECUTIONS));
     let mut plain = counted
         .complete
@@ -356,7 +348,7 @@ fn row(name: &str, program: fn()) -> (f64, Option<f64>) {
 }
 
 fn profile(name: &str, program: fn(), search: &str, rounds: u64) {
-    let mut program = ready(program);
+    let mut program = without_spurious(program);
     let mut list = (search == "listed").then(|| Listed::of(&mut program));
     let mut counts = Counts::default();
     for _ in 0..rounds {

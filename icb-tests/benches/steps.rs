@@ -5,13 +5,13 @@
 
 use icb_core::explore::{Explorer, Options};
 use icb_core::program::{BranchPoint, Chooser, End, Program, SchedulingPoint};
-use icb_core::recording::Tape;
-use icb_core::runtime::{CoroutineProgram, Settings, allocation_count};
+use icb_core::runtime::allocation_count;
 use icb_core::search::ContextBounded;
 use icb_core::trace::ThreadId;
 use icb_std::sync::Mutex;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::thread;
+use icb_tests::searches::without_spurious;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -68,13 +68,10 @@ fn locks(threads: usize, operations: usize) {
 }
 
 fn program<F: Fn() + Send + Sync + 'static>(f: F) -> impl Program {
-    let settings = Settings { spurious: false, ..Settings::default() };
-    let tape = Tape::new(2 * settings.max_steps as usize);
-    let main = move || {
+    without_spurious(move || {
         f();
         ALLOCATIONS.store(allocation_count(), Relaxed);
-    };
-    CoroutineProgram::new(Arc::new(main), settings, tape)
+    })
 }
 
 struct Cost {

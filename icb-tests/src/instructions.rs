@@ -3,11 +3,10 @@
 //! A program that wants them calls [`child`] first in its `main`, which runs the rounds asked for and is what valgrind
 //! runs; and then [`measure`]. What starting and warming up takes is subtracted by running twice.
 
+use crate::searches::{run_count, without_spurious};
 use icb_core::explore::{Explorer, Options};
 use icb_core::program::Strategy;
-use icb_core::recording::Tape;
 use icb_core::reduction::PartialOrder;
-use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_core::search::ContextBounded;
 use icb_std::sync::Mutex;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -102,9 +101,7 @@ impl Case {
     /// Explores so many times, and returns executions and steps of one time. What is pooled is kept from one to the next, as
     /// it is between executions.
     fn run(&self, rounds: u64) -> (u64, u64) {
-        let settings = Settings { spurious: false, ..Settings::default() };
-        let tape = Tape::new(2 * settings.max_steps as usize);
-        let mut program = CoroutineProgram::new(Arc::new(self.program), settings, tape);
+        let mut program = without_spurious(self.program);
         let mut counts = (0, 0);
         for _ in 0..rounds {
             let mut strategy: Box<dyn Strategy> = match self.reduced {
@@ -114,8 +111,7 @@ impl Case {
             let mut explorer = Explorer::new(Options { check_determinism: false, ..Options::default() });
             let report = explorer.run(strategy.as_mut(), &mut program);
             assert!(report.complete, "{}: {report:?}", self.name);
-            let executions: u64 = report.bounds.iter().map(|bound| bound.executions + bound.given_up).sum();
-            counts = (executions, report.bounds.iter().map(|bound| bound.steps).sum());
+            counts = (run_count(&report), report.bounds.iter().map(|bound| bound.steps).sum());
         }
         counts
     }

@@ -4,14 +4,11 @@
 //! grow, and how far apart they are.
 
 use crate::programs::baselines::wsq;
+use crate::searches::{reduced, run_count, without_spurious};
 use icb_core::explore::{Explorer, Options};
 use icb_core::program::Strategy;
-use icb_core::recording::Tape;
-use icb_core::reduction::PartialOrder;
-use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_core::search::ContextBounded;
 use std::fmt;
-use std::sync::Arc;
 
 /// Sizes of the queue.
 pub const SIZES: [usize; 3] = [3, 4, 5];
@@ -67,7 +64,7 @@ pub fn rows(size: usize, max_bound: u32) -> Vec<Row> {
     let published = SIZES.iter().position(|&known| known == size).map(|at| PUBLISHED[at]);
     let row = |bound: u32| {
         let (plain, all) = count(size, &mut ContextBounded::new(Some(bound)));
-        let (reduced, distinct) = count(size, &mut PartialOrder::new(Some(bound)).from_bound(bound));
+        let (reduced, distinct) = count(size, &mut reduced(Some(bound)));
         assert_eq!(all, distinct, "the reduction loses nothing");
         let published = published.and_then(|published| published.get(bound as usize).copied());
         Row { size, bound, plain, reduced, distinct, published }
@@ -77,12 +74,9 @@ pub fn rows(size: usize, max_bound: u32) -> Vec<Row> {
 
 /// Executions of all bounds searched, and terminal states.
 fn count(size: usize, strategy: &mut dyn Strategy) -> (u64, u64) {
-    let settings = Settings { spurious: false, ..Settings::default() };
-    let tape = Tape::new(2 * settings.max_steps as usize);
-    let mut program = CoroutineProgram::new(Arc::new(move || wsq(size)), settings, tape);
+    let mut program = without_spurious(move || wsq(size));
     let options = Options { check_determinism: false, ..Options::default() };
     let report = Explorer::new(options).run(strategy, &mut program);
     assert!(report.complete, "{report:?}");
-    let executions = report.bounds.iter().map(|bound| bound.executions + bound.given_up).sum();
-    (executions, report.bounds.last().map_or(0, |bound| bound.states))
+    (run_count(&report), report.bounds.last().map_or(0, |bound| bound.states))
 }

@@ -3,22 +3,16 @@
 
 use icb_core::explore::{Explorer, Options};
 use icb_core::program::Strategy;
-use icb_core::recording::Tape;
-use icb_core::reduction::PartialOrder;
-use icb_core::runtime::{CoroutineProgram, Settings};
 use icb_core::search::ContextBounded;
 use icb_tests::programs::baselines::PROGRAMS;
-use std::sync::Arc;
+use icb_tests::searches::{reduced, without_spurious};
 
 const MAX_BOUND: u32 = 3;
 
 /// Executions of the last bound searched, those given up half-way too, and the classes reached.
 fn measure(program: fn(), strategy: &mut dyn Strategy) -> (u64, u64) {
-    let settings = Settings { spurious: false, ..Settings::default() };
-    let tape = Tape::new(2 * settings.max_steps as usize);
-    let mut program = CoroutineProgram::new(Arc::new(program), settings, tape);
     let mut explorer = Explorer::new(Options { check_determinism: false, ..Options::default() });
-    let report = explorer.run(strategy, &mut program);
+    let report = explorer.run(strategy, &mut without_spurious(program));
     let last = report.bounds.last().expect("a bound");
     (last.executions + last.given_up, last.states)
 }
@@ -57,7 +51,7 @@ fn about_one_execution_is_run_for_each_class() {
         let mut line = format!("{name:20}");
         let mut last = 0;
         for bound in 0..=MAX_BOUND {
-            let (runs, states) = measure(program, &mut PartialOrder::new(Some(bound)).from_bound(bound));
+            let (runs, states) = measure(program, &mut reduced(Some(bound)));
             assert_eq!(states, classes[bound as usize], "{name} at bound {bound}");
             line += &format!(" {runs:5} for {states:5}");
             last = runs;
@@ -88,7 +82,7 @@ fn the_plain_search_reaches_the_same_classes() {
 fn without_a_bound_too() {
     for (((name, program), _), (.., all)) in PROGRAMS.into_iter().zip(TABLE) {
         let Some((classes, max_runs)) = all else { continue };
-        let (runs, states) = measure(program, &mut PartialOrder::new(None).unbounded_at_once());
+        let (runs, states) = measure(program, &mut reduced(None));
         println!("{name:20} {runs:6} for {states:5} = {:.2}", runs as f64 / states as f64);
         assert_eq!(states, classes, "{name}");
         assert!(runs <= max_runs, "{name}: {runs} executions");

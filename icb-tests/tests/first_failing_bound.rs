@@ -3,9 +3,8 @@
 
 use icb_core::explore::{Explorer, Limits, Options};
 use icb_core::program::Strategy;
-use icb_core::recording::Tape;
 use icb_core::reduction::{PartialOrder, Visited};
-use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::runtime::Settings;
 use icb_core::search::ContextBounded;
 use icb_core::trace::Report;
 use icb_std::model::{Builder, Reduction};
@@ -18,6 +17,7 @@ use icb_tests::programs::{
 };
 use icb_tests::random_real::generate;
 use icb_tests::random_real::walk::run;
+use icb_tests::searches::{coroutines, without_spurious};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -59,12 +59,10 @@ fn seeded_bugs_show_at_the_same_bound() {
 fn first(seed: u64, strategy: &mut dyn Strategy, max_executions: u64) -> Result<Option<u32>, ()> {
     let program = Arc::new(generate::program(seed));
     let settings = Settings { max_steps: 600, spurious: seed.is_multiple_of(2), ..Settings::default() };
-    let tape = Tape::new(4 * settings.max_steps as usize);
     let body = move || run(&program, std::mem::forget);
     let limits = Limits { max_executions: Some(max_executions), max_duration: None };
     let options = Options { limits, check_determinism: false, count_states: false, ..Options::default() };
-    let mut coroutines = CoroutineProgram::new(Arc::new(body), settings, tape);
-    let report: Report = Explorer::new(options).run(strategy, &mut coroutines);
+    let report: Report = Explorer::new(options).run(strategy, &mut coroutines(body, settings));
     match report.failure {
         Some(failure) => Ok(Some(failure.bound)),
         None if report.stopped.is_some() => Err(()),
@@ -146,10 +144,7 @@ fn a_search_stops_where_no_bound_has_cut_anything() {
     let report = Builder::new().max_bound(2).explore(|| counter::run(counter::Version::Mutex, 2, 2));
     assert!(report.complete && report.exhausted(), "{report:?}");
     let mut visited = Visited::new(None);
-    let settings = Settings { spurious: false, ..Settings::default() };
-    let tape = Tape::new(1_000);
-    let body = || counter::run(counter::Version::Mutex, 2, 2);
-    let mut coroutines = CoroutineProgram::new(Arc::new(body), settings, tape);
-    let report = Explorer::new(Options::default()).run(&mut visited, &mut coroutines);
+    let mut subject = without_spurious(|| counter::run(counter::Version::Mutex, 2, 2));
+    let report = Explorer::new(Options::default()).run(&mut visited, &mut subject);
     assert!(report.exhausted(), "{report:?}");
 }

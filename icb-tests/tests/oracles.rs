@@ -1,7 +1,7 @@
 //! The searches against the oracle table, through an interpreter of the oracle programs: with nothing left out,
 //! execution counts and terminal states at each bound are exact.
 
-use icb_core::explore::{Explorer, Options};
+use icb_core::explore::Explorer;
 use icb_core::search::{ContextBounded, DepthFirst, Strategy};
 use icb_core::trace::Report;
 use icb_tests::abstract_program::as_program::AbstractProgram;
@@ -9,6 +9,7 @@ use icb_tests::abstract_program::interpreter::Granularity;
 use icb_tests::abstract_program::language::{Lifecycle, Program};
 use icb_tests::abstract_program::oracles::{Oracle, oracles};
 use icb_tests::abstract_program::state_graph::StateGraph;
+use icb_tests::searches::every_execution;
 
 const MAX_BOUND: u32 = 4;
 
@@ -20,8 +21,7 @@ fn is_too_large(program: &Program) -> bool {
 }
 
 fn search(strategy: &mut dyn Strategy, program: &mut AbstractProgram<'_>) -> Report {
-    let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
-    Explorer::new(options).run(strategy, program)
+    Explorer::new(every_execution(None)).run(strategy, program)
 }
 
 /// Executions with exactly so many preemptions, and terminal states with at most so many. Bounds after the last

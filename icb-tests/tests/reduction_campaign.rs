@@ -4,7 +4,7 @@
 //!
 //! The long run: `ICB_SEEDS=0..20000 cargo test --release -p icb-tests --test reduction_campaign -- --nocapture`.
 
-use icb_core::reduction::{Flaw, PartialOrder};
+use icb_core::reduction::Flaw;
 use icb_core::search::ContextBounded;
 use icb_std::model::{Builder, Reduction, Report};
 use icb_tests::random_real::compare::{Difference, MANNERS, Tally, WEAK_MANNERS, compare, shrink};
@@ -13,6 +13,7 @@ use icb_tests::random_real::language::Instruction::{self, *};
 use icb_tests::random_real::language::{Order, Program, Thread, Way};
 use icb_tests::random_real::search::{Manner, search};
 use icb_tests::random_real::walk::run;
+use icb_tests::searches::reduced;
 use icb_tests::seeds;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,13 +29,6 @@ const MAX_EXECUTIONS: u64 = 1_500;
 
 fn seeds() -> Range<u64> {
     seeds::from_environment().unwrap_or(SEEDS)
-}
-
-fn reduced(bound: Option<u32>) -> PartialOrder {
-    match bound {
-        Some(bound) => PartialOrder::new(Some(bound)).from_bound(bound),
-        None => PartialOrder::new(None).unbounded_at_once(),
-    }
 }
 
 fn check(program: &Program, manners: &[Manner], bounds: Option<u32>) -> Result<Tally, Difference> {
@@ -241,8 +235,7 @@ fn reports_agree() {
     const REPORTED: u64 = 12;
     for seed in seeds().filter(|seed| seed.is_multiple_of(REPORTED)) {
         let program = Arc::new(generate::program(seed));
-        let plain =
-            search(&program, MANNERS[1], &mut icb_core::search::ContextBounded::new(Some(2)), MAX_EXECUTIONS);
+        let plain = search(&program, MANNERS[1], &mut ContextBounded::new(Some(2)), MAX_EXECUTIONS);
         if plain.stopped {
             continue;
         }

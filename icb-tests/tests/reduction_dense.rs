@@ -4,12 +4,13 @@
 //! The long run: `ICB_SEEDS=0..100000 cargo test --release -p icb-tests --test reduction_dense -- --nocapture`.
 
 use icb_core::program::Strategy;
-use icb_core::reduction::{Flaw, PartialOrder, SleepRule};
+use icb_core::reduction::{Flaw, SleepRule};
 use icb_tests::abstract_program::dense;
 use icb_tests::abstract_program::interpreter::Granularity;
 use icb_tests::abstract_program::language::Program;
 use icb_tests::abstract_program::state_graph::StateGraph;
 use icb_tests::abstract_program::terminals::{self, Terminals};
+use icb_tests::searches::{reduced, run_count};
 use icb_tests::seeds;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -25,7 +26,7 @@ const MAX_STATES: usize = 6_000;
 fn search(strategy: &mut dyn Strategy, program: &Program) -> (u64, BTreeSet<u128>) {
     let (report, states) = terminals::reached(strategy, program, Granularity::SyncOnly);
     assert!(report.stopped.is_none(), "{program}");
-    (report.bounds.iter().map(|bound| bound.executions + bound.given_up).sum(), states)
+    (run_count(&report), states)
 }
 
 #[derive(Debug, Default)]
@@ -60,11 +61,7 @@ fn check(program: &Program, flaw: Flaw, tally: &mut Tally) -> Result<(), String>
         }
         let expected = terminals.up_to(if unbounded { usize::MAX } else { bound });
         for rule in [SleepRule::Block, SleepRule::Step] {
-            let strategy = if unbounded {
-                PartialOrder::new(None).unbounded_at_once()
-            } else {
-                PartialOrder::new(Some(bound as u32)).from_bound(bound as u32)
-            };
+            let strategy = reduced((!unbounded).then_some(bound as u32));
             let (runs, states) = search(&mut strategy.sleep_rule(rule).flawed(flaw), program);
             if states != expected {
                 let (found, all) = (states.intersection(&expected).count(), expected.len());

@@ -2,7 +2,7 @@
 //! programs, and as the plain search on random programs.
 
 use icb_core::program::Strategy;
-use icb_core::reduction::{PartialOrder, SleepRule, Visited};
+use icb_core::reduction::{SleepRule, Visited};
 use icb_core::search::{ContextBounded, DepthFirst};
 use icb_core::trace::Report;
 use icb_tests::abstract_program::execution::Outcome;
@@ -12,6 +12,7 @@ use icb_tests::abstract_program::oracles::{Oracle, oracles};
 use icb_tests::abstract_program::random;
 use icb_tests::abstract_program::state_graph::StateGraph;
 use icb_tests::abstract_program::terminals::{self, Terminals};
+use icb_tests::searches::reduced;
 use std::collections::BTreeSet;
 
 const RULES: [SleepRule; 2] = [SleepRule::Step, SleepRule::Block];
@@ -27,7 +28,7 @@ fn compare(program: &Program, max_bound: u32) -> [u64; 3] {
         let (plain, expected) = search(&mut ContextBounded::new(Some(bound)), program);
         counts[0] = plain.execution_count();
         for (rule, count) in RULES.into_iter().zip(1..) {
-            let mut strategy = PartialOrder::new(Some(bound)).from_bound(bound).sleep_rule(rule);
+            let mut strategy = reduced(Some(bound)).sleep_rule(rule);
             let (report, states) = search(&mut strategy, program);
             assert!(
                 states == expected,
@@ -66,13 +67,6 @@ fn check_sets(program: &Program, bound: Option<u32>, expected: &BTreeSet<u128>, 
         *count = report.execution_count();
     }
     counts
-}
-
-fn reduced(bound: Option<u32>) -> PartialOrder {
-    match bound {
-        Some(bound) => PartialOrder::new(Some(bound)).from_bound(bound),
-        None => PartialOrder::new(None).unbounded_at_once(),
-    }
 }
 
 #[test]
@@ -123,7 +117,7 @@ fn compare_failures(program: &Program, max_bound: u32) {
     for bound in 0..=max_bound {
         let (plain, _) = search(&mut ContextBounded::new(Some(bound)), program);
         for rule in RULES {
-            let mut strategy = PartialOrder::new(Some(bound)).from_bound(bound).sleep_rule(rule);
+            let mut strategy = reduced(Some(bound)).sleep_rule(rule);
             let (report, _) = search(&mut strategy, program);
             let failed = (plain.failure.is_some(), report.failure.is_some());
             assert_eq!(failed.0, failed.1, "{rule:?} at bound {bound}: {program}");
@@ -145,7 +139,7 @@ fn random_programs_keep_their_terminal_states() {
         let counts = compare(&case.program, 3);
         totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         let (_, expected) = search(&mut DepthFirst::new(), &case.program);
-        let (_, states) = search(&mut PartialOrder::new(None).unbounded_at_once(), &case.program);
+        let (_, states) = search(&mut reduced(None), &case.program);
         assert!(
             states == expected,
             "unbounded: {} of {} states: {}",

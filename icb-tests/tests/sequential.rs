@@ -1,24 +1,22 @@
 //! Threads as nested calls on one stack: the same executions as with coroutines, and valgrind sees a use after free that needs
 //! an interleaving.
 
-use icb_core::explore::{Explorer, Options};
-use icb_core::recording::Tape;
-use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::explore::Explorer;
+use icb_core::runtime::Settings;
 use icb_core::search::StackDiscipline;
 use icb_std::model::{Builder, FailureKind, Report, Strategy};
 use icb_tests::programs::baselines::{counter_racy, mutex_counter, treiber, wsq};
 use icb_tests::programs::raw_pointer::{Version, run};
 use icb_tests::programs::{bluetooth, lock_order, prodcons, work_stealing_queue as queue};
+use icb_tests::searches::{coroutines, every_execution};
 use std::process::Command;
-use std::sync::Arc;
 
 /// Every nested execution, with or without coroutines; and the states reached.
 fn explored(program: fn(), max_pending: Option<usize>, sequential: bool) -> (Report, Vec<u128>) {
     let settings = Settings { sequential, unwind_failed: true, ..Settings::default() };
-    let mut program = CoroutineProgram::new(Arc::new(program), settings, Tape::new(1 << 16));
-    let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
-    let mut explorer = Explorer::new(options);
-    let report = explorer.run(&mut StackDiscipline::new(max_pending).nested(), &mut program);
+    let mut explorer = Explorer::new(every_execution(None));
+    let mut strategy = StackDiscipline::new(max_pending).nested();
+    let report = explorer.run(&mut strategy, &mut coroutines(program, settings));
     let mut states: Vec<u128> = explorer.states().iter().copied().collect();
     states.sort_unstable();
     (report, states)

@@ -1,32 +1,30 @@
 //! A search that is cut up into work items loses nothing, however often it is cut: as many terminal states at each bound, and
 //! without one, as the brute-force graph of all happens-before states has.
 
-use icb_core::explore::{Explorer, Options};
+use icb_core::explore::Explorer;
 use icb_core::program::Strategy;
-use icb_core::recording::Tape;
 use icb_core::reduction::{Doing, Done, Item, PartialOrder, SplitSearch};
-use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::runtime::Settings;
 use icb_tests::abstract_program::as_program::AbstractProgram;
 use icb_tests::abstract_program::dense;
 use icb_tests::abstract_program::interpreter::Granularity;
 use icb_tests::abstract_program::language::Program;
 use icb_tests::abstract_program::state_graph::StateGraph;
 use icb_tests::programs::{baselines::*, bluetooth, prodcons};
+use icb_tests::searches::{coroutines, every_execution, reduced, run_count};
 use icb_tests::seeds;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-const MAX_BOUND: usize = 3;
+const MAX_BOUND: u32 = 3;
 const MAX_STATES: usize = 6_000;
 const BUDGETS: [u64; 4] = [1, 2, 7, 40];
 
 fn search(strategy: &mut dyn Strategy, program: &Program) -> (u64, u64) {
     let mut subject = AbstractProgram::new(program, Granularity::SyncOnly);
-    let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
-    let report = Explorer::new(options).run(strategy, &mut subject);
+    let report = Explorer::new(every_execution(None)).run(strategy, &mut subject);
     assert!(report.stopped.is_none(), "{program}");
-    let runs = report.bounds.iter().map(|bound| bound.executions + bound.given_up).sum();
-    (runs, report.bounds.last().map_or(0, |bound| bound.states))
+    (run_count(&report), report.bounds.last().map_or(0, |bound| bound.states))
 }
 
 #[test]
@@ -38,24 +36,18 @@ fn dense_random_programs_keep_their_terminal_states() {
         let Some(graph) = StateGraph::build(&program, Granularity::SyncOnly, None, MAX_STATES) else {
             return;
         };
-        for bound in 0..=MAX_BOUND + 1 {
-            let unbounded = bound > MAX_BOUND;
-            let expected = graph.terminal_count(if unbounded { usize::MAX } else { bound }) as u64;
-            let order = || {
-                if unbounded {
-                    PartialOrder::new(None).unbounded_at_once()
-                } else {
-                    PartialOrder::new(Some(bound as u32)).from_bound(bound as u32)
-                }
-            };
-            let (whole, _) = search(&mut order(), &program);
+        for bound in (0..=MAX_BOUND).map(Some).chain([None]) {
+            let expected = graph.terminal_count(bound.map_or(usize::MAX, |bound| bound as usize)) as u64;
+            let (whole, _) = search(&mut reduced(bound), &program);
             let mut runs = vec![whole];
             for budget in BUDGETS {
-                let (count, states) =
-                    search(&mut SplitSearch::of_items(Doing::new(order()).max_executions(budget)), &program);
+                let (count, states) = search(
+                    &mut SplitSearch::of_items(Doing::new(reduced(bound)).max_executions(budget)),
+                    &program,
+                );
                 if states != expected {
                     lost.lock().unwrap().push(format!(
-                        "{states} of {expected} at bound {bound}, budget {budget}, seed {seed}"
+                        "{states} of {expected} at bound {bound:?}, budget {budget}, seed {seed}"
                     ));
                 }
                 runs.push(count);
@@ -103,11 +95,8 @@ fn an_item_can_be_gone_on_with_after_each_of_its_executions() {
     let counts = Mutex::new([0u64; 2]);
     seeds::for_each(seeds::from_environment().unwrap_or(0..60), |seed| {
         let program = dense::program(seed);
-        for (bound, budget) in [(1, 7), (2, 40), (3, 300), (u32::MAX, 7), (u32::MAX, 300)] {
-            let order = || match bound {
-                u32::MAX => PartialOrder::new(None).unbounded_at_once(),
-                bound => PartialOrder::new(Some(bound)).from_bound(bound),
-            };
+        for (bound, budget) in [(Some(1), 7), (Some(2), 40), (Some(3), 300), (None, 7), (None, 300)] {
+            let order = || reduced(bound);
             let mut subject = AbstractProgram::new(&program, Granularity::SyncOnly);
             let (mut waiting, mut found) = (vec![Item::root()], HashSet::new());
             while let Some(item) = waiting.pop().filter(|_| found.len() < 300) {
@@ -123,7 +112,7 @@ fn an_item_can_be_gone_on_with_after_each_of_its_executions() {
                 });
                 assert_eq!(
                     encoded[0], encoded[1],
-                    "seed {seed}, bound {bound}, budget {budget}, {item:?}: {program}"
+                    "seed {seed}, bound {bound:?}, budget {budget}, {item:?}: {program}"
                 );
                 let mut counts = counts.lock().unwrap();
                 *counts = [counts[0] + 1, counts[1] + whole.figures.trail.len() as u64];
@@ -161,14 +150,9 @@ fn overhead() {
     for (name, f, bound) in cases {
         let mut line = format!("{name:20} {bound:?}");
         for budget in [u64::MAX, 8, 64, 256, 1024, 4096] {
-            let order = match bound {
-                None => PartialOrder::new(None).unbounded_at_once(),
-                Some(b) => PartialOrder::new(Some(b)).from_bound(b),
-            };
-            let mut split = SplitSearch::of_items(Doing::new(order).max_executions(budget));
-            let mut program = CoroutineProgram::new(Arc::new(f), Settings::default(), Tape::new(100_000));
-            let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
-            let report = Explorer::new(options).run(&mut split, &mut program);
+            let mut split = SplitSearch::of_items(Doing::new(reduced(bound)).max_executions(budget));
+            let mut program = coroutines(f, Settings::default());
+            let report = Explorer::new(every_execution(None)).run(&mut split, &mut program);
             let last = report.bounds.last().unwrap();
             line += &format!(
                 " | {} +{} {} i{} {:.2}s",
@@ -198,12 +182,10 @@ fn balance() {
     ];
     for (name, f, bound) in cases {
         let run = |shard: &str| {
-            let order = PartialOrder::new(Some(bound)).from_bound(bound);
-            let mut split = SplitSearch::new(order).shard(shard.parse::<Shard>().unwrap());
-            let mut program = CoroutineProgram::new(Arc::new(f), Settings::default(), Tape::new(100_000));
-            let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
-            let report = Explorer::new(options).run(&mut split, &mut program);
-            (report.bounds[0].executions + report.bounds[0].given_up, split.shard_part().unwrap())
+            let mut split = SplitSearch::new(reduced(Some(bound))).shard(shard.parse::<Shard>().unwrap());
+            let mut program = coroutines(f, Settings::default());
+            let report = Explorer::new(every_execution(None)).run(&mut split, &mut program);
+            (run_count(&report), split.shard_part().unwrap())
         };
         let (whole, _) = run("1/1");
         for n in [4, 16] {

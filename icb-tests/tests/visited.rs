@@ -1,10 +1,9 @@
 //! The search with a table of states: exact context bounds of all states, and a check on the reduction without a table.
 
-use icb_core::explore::{Explorer, Options};
+use icb_core::explore::Explorer;
 use icb_core::program::{Granularity as Points, Program as CoreProgram, Strategy};
-use icb_core::recording::Tape;
 use icb_core::reduction::{PartialOrder, Visited};
-use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::runtime::Settings;
 use icb_core::trace::Report;
 use icb_std::model::{Builder, Reduction};
 use icb_tests::abstract_program::as_program::AbstractProgram;
@@ -13,14 +12,13 @@ use icb_tests::abstract_program::interpreter::Granularity;
 use icb_tests::abstract_program::oracles::{Oracle, oracles};
 use icb_tests::abstract_program::state_graph::StateGraph;
 use icb_tests::programs::{baselines, bluetooth, lock_order};
+use icb_tests::searches::{coroutines, every_execution};
 use icb_tests::seeds;
-use std::sync::Arc;
 
 const MAX_BOUND: usize = 3;
 
 fn explore(strategy: &mut dyn Strategy, subject: &mut dyn CoreProgram) -> Report {
-    let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
-    Explorer::new(options).run(strategy, subject)
+    Explorer::new(every_execution(None)).run(strategy, subject)
 }
 
 /// How many states have a context bound of at most 0, 1, 2, ….
@@ -78,8 +76,7 @@ fn real_programs_reach_the_same_terminal_states() {
         for granularity in [Points::SyncOnly, Points::EveryAccess] {
             let states = |strategy: &mut dyn Strategy| {
                 let settings = Settings { spurious: false, granularity, ..Settings::default() };
-                let tape = Tape::new(2 * settings.max_steps as usize);
-                let report = explore(strategy, &mut CoroutineProgram::new(Arc::new(program), settings, tape));
+                let report = explore(strategy, &mut coroutines(program, settings));
                 let mut states: Vec<u64> = report.bounds.iter().map(|bound| bound.states).collect();
                 // Where a bound cuts nothing the search is over.
                 states.resize(3, *states.last().expect("bound 0"));

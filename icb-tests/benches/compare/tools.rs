@@ -2,10 +2,10 @@
 
 use crate::naive::AtMostPreemptions;
 use icb_core::explore::{Explorer, Options};
-use icb_core::recording::Tape;
 use icb_core::reduction::PartialOrder;
-use icb_core::runtime::{CoroutineProgram, Settings};
+use icb_core::runtime::CoroutineProgram;
 use icb_core::search::ContextBounded;
+use icb_tests::searches::{run_count, without_spurious};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -59,9 +59,7 @@ pub(crate) struct Icb {
 impl Icb {
     /// Ready to run; what is pooled is kept between rounds, as it is between executions.
     pub(crate) fn new(program: fn()) -> Self {
-        let settings = Settings { spurious: false, ..Settings::default() };
-        let tape = Tape::new(2 * settings.max_steps as usize);
-        Icb { program: CoroutineProgram::new(Arc::new(program), settings, tape) }
+        Icb { program: without_spurious(program) }
     }
 
     /// Counts of one round.
@@ -91,8 +89,7 @@ impl Icb {
             let mut explorer = Explorer::new(Options { check_determinism: false, ..Options::default() });
             let report = explorer.run(&mut PartialOrder::new(bound), &mut self.program);
             assert!(report.complete, "{report:?}");
-            let runs = report.bounds.iter().map(|bound| bound.executions + bound.given_up).sum();
-            counts = (runs, report.bounds.last().map_or(0, |bound| bound.states));
+            counts = (run_count(&report), report.bounds.last().map_or(0, |bound| bound.states));
         }
         counts
     }

@@ -8,7 +8,8 @@ use super::as_program::AbstractProgram;
 use super::interpreter::Granularity;
 use super::language::Program;
 use super::state_graph::StateGraph;
-use icb_core::explore::{Explorer, Options};
+use crate::searches::every_execution;
+use icb_core::explore::Explorer;
 use icb_core::program::{
     BranchPoint, Chooser, End, Outcome, Program as CoreProgram, SchedulingPoint, Strategy,
 };
@@ -53,8 +54,7 @@ pub fn reached(
     granularity: Granularity,
 ) -> (Report, BTreeSet<u128>) {
     let mut subject = AbstractProgram::new(program, granularity);
-    let options = Options { stop_at_failure: false, check_determinism: false, ..Options::default() };
-    let mut explorer = Explorer::new(options);
+    let mut explorer = Explorer::new(every_execution(None));
     let report = explorer.run(strategy, &mut subject);
     (report, explorer.states().iter().copied().collect())
 }

@@ -7,8 +7,8 @@ mod algorithms;
 mod litmus;
 
 use icb_core::program::Strategy;
-use icb_core::reduction::PartialOrder;
 use icb_core::search::{ContextBounded, DepthFirst};
+use icb_tests::searches::reduced;
 use icb_tests::seeds;
 use icb_tests::weak::language::Program;
 use icb_tests::weak::real::{Level, search};
@@ -21,13 +21,6 @@ const MAX_BOUND: u32 = 3;
 
 fn last(program: &Program, strategy: &mut dyn Strategy) -> Option<Level> {
     search(program, true, strategy, MAX_EXECUTIONS).pop()
-}
-
-fn reduced(bound: Option<u32>) -> PartialOrder {
-    match bound {
-        Some(bound) => PartialOrder::new(Some(bound)).from_bound(bound),
-        None => PartialOrder::new(None).unbounded_at_once(),
-    }
 }
 
 /// Random programs have exactly the outcomes that the axioms allow.
