@@ -75,6 +75,22 @@ fn random_programs_with_stale_values_keep_their_outcomes() {
     campaign(&WEAK_MANNERS, seeds, None);
 }
 
+/// The program of these threads, with two channels and two barriers.
+fn of_threads(threads: &[&[Instruction]], channels: [(Option<usize>, usize); 2]) -> Program {
+    let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
+    Program { threads, channels: channels.to_vec(), barriers: vec![1, 1], ..Program::default() }
+}
+
+/// The searches of the program agree, at each bound and without one.
+#[track_caller]
+fn keeps_its_outcomes(name: &str, program: &Program, max_bound: u32) {
+    for bounds in [Some(max_bound), None] {
+        if let Err(difference) = check(program, &MANNERS, bounds) {
+            panic!("{name}: {difference:?}\n{program}");
+        }
+    }
+}
+
 /// Programs on which executions were lost once.
 #[test]
 fn what_was_lost_once_is_found() {
@@ -169,14 +185,7 @@ fn what_was_lost_once_is_found() {
         ("a receiver that waits", &[&[Spawn(1), Spawn(2)], &[ReceiveTimeout(0)], &[TrySend(0)]]),
     ];
     for &(name, threads) in programs {
-        let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
-        let channels = vec![(Some(0), 1), (None, 0)];
-        let program = Program { threads, channels, barriers: vec![1, 1], ..Program::default() };
-        for bounds in [Some(MAX_BOUND), None] {
-            if let Err(difference) = check(&program, &MANNERS, bounds) {
-                panic!("{name}: {difference:?}\n{program}");
-            }
-        }
+        keeps_its_outcomes(name, &of_threads(threads, [(Some(0), 1), (None, 0)]), MAX_BOUND);
     }
 }
 
@@ -193,16 +202,10 @@ fn loops_that_never_pause_keep_their_outcomes() {
         &[&[Spawn(1), waits(0), Store(1, 1, relaxed)], &[Store(0, 1, relaxed), waits(1)]],
     ];
     for threads in programs {
-        let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
-        let program =
-            Program { threads, channels: vec![(None, 0); 2], barriers: vec![1, 1], ..Program::default() };
+        let program = of_threads(threads, [(None, 0); 2]);
         let plain = search(&program, MANNERS[0], &mut ContextBounded::new(Some(1)), 10 * MAX_EXECUTIONS);
         assert!(plain.levels.len() == 2 && !plain.levels[1].is_cut(), "they end:\n{program}");
-        for bounds in [Some(2), None] {
-            if let Err(difference) = check(&program, &MANNERS, bounds) {
-                panic!("{difference:?}\n{program}");
-            }
-        }
+        keeps_its_outcomes("a loop that never pauses", &program, 2);
     }
 }
 
