@@ -66,6 +66,9 @@ fn table() -> Vec<Litmus> {
         ("SB, SeqCst", store_buffering(SeqCst, SeqCst, [None; 2]), both_zero, None),
         ("SB, one SeqCst fence", store_buffering(Relaxed, Relaxed, [sc, None]), both_zero, Some(1)),
         ("SB, SeqCst fences", store_buffering(Relaxed, Relaxed, [sc, sc]), both_zero, None),
+        ("SB, SeqCst accesses against a SeqCst fence", vec![
+            vec![Store(X, 1, Relaxed), Fence(SeqCst), Load(Y, Relaxed)],
+            vec![Store(Y, 1, SeqCst), Load(X, SeqCst)]], both_zero, None),
         ("SB, acquire-release fences", store_buffering(Relaxed, Relaxed, [Some(AcqRel); 2]), both_zero, Some(1)),
         // Message passing.
         ("MP, relaxed", message_passing(Relaxed, Relaxed, [None; 2]), flag_without_message, Some(1)),

@@ -49,7 +49,7 @@ fn random_programs_have_the_outcomes_that_the_axioms_allow() {
     println!(
         "{programs} programs, {weak} with outcomes that only weak memory allows, {outcomes} outcomes, {executions} executions"
     );
-    assert!(programs > 0 && weak * 20 > programs);
+    assert!(programs > 0 && weak * 40 > programs, "there is little to find");
 }
 
 /// The partial-order reduction loses nothing, at each bound and without one.
