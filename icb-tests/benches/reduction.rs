@@ -16,7 +16,7 @@ use icb_core::search::ContextBounded;
 use icb_core::trace::{ObjectId, ThreadId};
 use icb_tests::programs::baselines::PROGRAMS;
 use icb_tests::searches::without_spurious;
-use std::time::Duration;
+use icb_tests::usage::cpu_time;
 
 const BOUND: u32 = 3;
 const REPETITIONS: usize = 9;
@@ -24,15 +24,6 @@ const REPETITIONS: usize = 9;
 const SAMPLE: f64 = 0.03;
 /// Programs that have more executions without the reduction are measured with it only.
 const MAX_EXECUTIONS: u64 = 100_000;
-
-/// CPU time of this thread, in seconds.
-fn cpu_time() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a `timespec` of this frame.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    assert_eq!(result, 0);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_secs_f64()
-}
 
 /// One execution: what it has decided, in order; branches stand at a place where no thread is chosen.
 type Decisions = Vec<Foreseen>;

@@ -12,22 +12,13 @@ use icb_std::sync::Mutex;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::thread;
 use icb_tests::searches::without_spurious;
+use icb_tests::usage::cpu_time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
 /// Allocations in the executions of the program that runs, the engine's own among them, up to the end of its main
 /// thread.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-/// CPU time of this thread, in seconds.
-fn cpu_time() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a `timespec` of this frame.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    assert_eq!(result, 0);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_secs_f64()
-}
 
 /// `threads` threads besides main, `operations` loads and stores of one atomic each.
 fn atomics(threads: usize, operations: usize) {

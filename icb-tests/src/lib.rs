@@ -21,6 +21,8 @@ pub mod statics;
 
 pub mod tool;
 
+pub mod usage;
+
 pub mod watched;
 
 pub mod weak;

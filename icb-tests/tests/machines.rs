@@ -53,11 +53,7 @@ impl Place {
             .current_dir(&self.directory)
             .env("PATH", path)
             .env("COLUMNS", "120");
-        for name in std::env::vars_os().map(|(name, _)| name) {
-            if name.to_string_lossy().starts_with("ICB_") {
-                command.env_remove(name);
-            }
-        }
+        tool::without_settings(&mut command);
         let output = command.envs(variables.iter().cloned()).output().unwrap();
         let text =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);

@@ -91,9 +91,7 @@ fn two_workers_are_nearly_twice_as_fast() {
 /// The most memory that this process has had, in MiB.
 #[cfg(target_os = "linux")]
 fn peak_memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+    icb_tests::usage::memory("VmHWM").unwrap() / 1024
 }
 
 /// Nearly all of it is the set of the states reached.

@@ -20,7 +20,8 @@ mod programs;
 mod tables;
 mod tools;
 
-use measure::{cpu_time, last_bound, measure};
+use icb_tests::usage::cpu_time;
+use measure::{last_bound, measure};
 use programs::in_icb;
 use tools::Icb;
 

@@ -4,7 +4,7 @@ use crate::programs::{
     Entry, in_icb, in_icb_counted, in_loom, in_loom_counted, in_shuttle, in_shuttle_counted, take_steps,
 };
 use crate::tools::{self, Icb, IcbCounts};
-use std::time::Duration;
+use icb_tests::usage::{cpu_time, memory};
 
 /// A sample runs as many rounds as take about this long.
 const SAMPLE: f64 = 0.04;
@@ -29,15 +29,6 @@ fn loom_can(program: &str) -> bool {
 pub(crate) fn ends_without_bound(program: &str) -> bool {
     let endless = ["counter_racy(3,2)", "prodcons(2,2,1)", "treiber(3)", "long(2,75)"];
     loom_can(program) && !endless.contains(&program)
-}
-
-/// CPU time of this thread, in seconds.
-pub(crate) fn cpu_time() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a `timespec` of this frame.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    assert_eq!(result, 0);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_secs_f64()
 }
 
 fn timed<R>(f: impl FnOnce() -> R) -> (R, f64) {
@@ -217,7 +208,5 @@ pub(crate) fn report_memory(tool: &str, program: &str) {
         "reduced" => Icb::new(in_icb::PROGRAMS[index].1).run_reduced(Some(bound), 1).0,
         _ => panic!("there is no tool {tool}"),
     };
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    println!("{}", peak.map_or("", |text| text.trim().trim_end_matches("kB").trim()));
+    println!("{}", memory("VmHWM").map_or_else(String::new, |peak| peak.to_string()));
 }

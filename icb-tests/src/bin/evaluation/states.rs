@@ -7,21 +7,19 @@ use icb_tests::models::philosophers::Philosophers;
 use icb_tests::models::plain::whole;
 use icb_tests::models::ring_buffer::RingBuffer;
 use icb_tests::models::transaction_manager::{Action, TransactionManager, Version};
+use icb_tests::usage;
 
 /// A figure of this process's memory, in bytes; 0 where the system does not say.
 fn figure(name: &str) -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
-    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<usize>().ok());
-    kilobytes.map_or(0, |kilobytes| kilobytes * 1024)
+    usage::memory(name).unwrap_or(0) as usize * 1024
 }
 
 fn resident() -> usize {
-    figure("VmRSS:")
+    figure("VmRSS")
 }
 
 fn most_resident() -> usize {
-    figure("VmHWM:")
+    figure("VmHWM")
 }
 
 fn compare<M: Model>(name: &str, model: &M) {
