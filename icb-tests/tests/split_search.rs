@@ -55,7 +55,9 @@ fn dense_random_programs_keep_their_terminal_states() {
             totals.lock().unwrap().iter_mut().zip(runs).for_each(|(t, r)| *t += r);
         }
     });
-    println!("runs {:?}", totals.lock().unwrap());
+    let totals = totals.into_inner().unwrap();
+    println!("runs {totals:?}");
+    assert!(totals[0] > 5_000 || seeds::from_environment().is_some(), "too little was searched");
     let lost = lost.into_inner().unwrap();
     assert!(lost.is_empty(), "{} {:?}", lost.len(), lost.first());
 }

@@ -14,6 +14,7 @@ use icb_tests::abstract_program::state_graph::StateGraph;
 use icb_tests::programs::{baselines, bluetooth, lock_order};
 use icb_tests::searches::{coroutines, every_execution};
 use icb_tests::seeds;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const MAX_BOUND: usize = 3;
 
@@ -48,6 +49,7 @@ fn oracle_programs_have_the_states_they_should() {
 #[test]
 fn random_programs_have_the_states_of_the_graph() {
     const SEEDS: u64 = 400;
+    let compared = AtomicU64::new(0);
     seeds::for_each(0..SEEDS, |seed| {
         let program = dense::program(seed);
         let Some(graph) = StateGraph::build(&program, Granularity::SyncOnly, None, 3_000) else { return };
@@ -64,7 +66,9 @@ fn random_programs_have_the_states_of_the_graph() {
                 "terminals at bound {bound}: {program}"
             );
         }
+        compared.fetch_add(1, Ordering::Relaxed);
     });
+    assert!(compared.into_inner() * 2 > SEEDS, "most programs are small enough");
 }
 
 #[test]
