@@ -107,7 +107,7 @@ enum Newest {
 
 impl ObjectHash {
     /// The next access is of this mode: it depends on everything before, unless it commutes with the newest ones.
-    #[inline]
+    #[inline(always)]
     fn turn(&mut self, mode: Newest) {
         if self.mode != mode || mode == Newest::Write {
             if self.mode != Newest::Write {

@@ -66,7 +66,14 @@ impl ThreadSet {
     pub fn remove(&mut self, thread: usize) {
         if thread < 64 {
             self.low &= !(1 << thread);
-        } else if let Some(word) = self.high.get_mut(thread / 64 - 1) {
+        } else {
+            self.remove_high(thread);
+        }
+    }
+
+    #[cold]
+    fn remove_high(&mut self, thread: usize) {
+        if let Some(word) = self.high.get_mut(thread / 64 - 1) {
             *word &= !(1 << (thread % 64));
             while self.high.last() == Some(&0) {
                 self.high.pop();

@@ -72,7 +72,7 @@ pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain
         return Some((running.with(|e| ThreadId::new(e.current)), epoch));
     }
     // The thread does not exist yet: its object is known only when the spawn takes effect.
-    enter_here(running, Operation::new(Action::Spawn, ObjectId::NONE), location.into());
+    enter_here(running, || Operation::new(Action::Spawn, ObjectId::NONE), location.into());
     if running.with(|e| e.attention && e.giving_up) {
         return Some((running.with(|e| ThreadId::new(e.current)), epoch));
     }

@@ -164,7 +164,7 @@ impl Handle {
         let object = self.resolve(running, &init, location);
         let effect = match action {
             // Of which there are most.
-            Action::Lock => perform_here(running, Operation::new(Action::Lock, object), location, false),
+            Action::Lock => perform_here(running, || Operation::new(Action::Lock, object), location, false),
             _ => perform(running, Operation::new(action, object), location, false),
         };
         if self.word.load(Ordering::Relaxed) == FREED && !running.with(|e| e.giving_up) {
@@ -185,7 +185,7 @@ impl Handle {
         let object = self.resolve(running, &init, location);
         Some(match action {
             Action::Unlock => {
-                perform_here(running, Operation::new(Action::Unlock, object), location, changed)
+                perform_here(running, || Operation::new(Action::Unlock, object), location, changed)
             }
             _ => perform(running, Operation::new(action, object), location, changed),
         })

@@ -32,16 +32,17 @@ const fn may_be_spun_on(action: Action) -> bool {
 /// Announces an operation and returns when its thread has been chosen to take it.
 #[inline(never)]
 pub(super) fn enter(running: &Running, operation: Operation, place: Place) {
-    enter_here(running, operation, place);
+    enter_here(running, || operation, place);
 }
 
-/// [`enter`], compiled anew for the caller, who knows the action.
+/// [`enter`], compiled anew for the caller, who knows the action: it makes the operation wherever that is asked for, so that what depends on
+/// the action alone is decided when this is compiled.
 #[inline(always)]
-pub(super) fn enter_here(running: &Running, operation: Operation, place: Place) {
+pub(super) fn enter_here(running: &Running, operation: impl Fn() -> Operation, place: Place) {
     if running.with(|e| e.attention) {
-        return enter_attentively(running, operation, place);
+        return enter_attentively(running, operation(), place);
     }
-    enter_usually(running, operation, place);
+    enter_usually(running, operation(), place);
 }
 
 /// The way of nearly every operation.
@@ -216,21 +217,22 @@ pub(super) fn perform(
     location: &'static Location<'static>,
     changed: bool,
 ) -> Effect {
-    perform_here(running, operation, location, changed)
+    perform_here(running, || operation, location, changed)
 }
 
 /// [`perform`], compiled anew for the caller, who knows the action.
 #[inline(always)]
 pub(super) fn perform_here(
     running: &Running,
-    operation: Operation,
+    operation: impl Fn() -> Operation,
     location: &'static Location<'static>,
     changed: bool,
 ) -> Effect {
     if running.with(|e| e.attention && e.giving_up) {
-        return while_giving_up(running, operation.action);
+        return while_giving_up(running, operation().action);
     }
-    enter_here(running, operation, location.into());
+    enter_here(running, &operation, location.into());
+    let operation = operation();
     if running.with(|e| e.attention && e.giving_up) {
         return while_giving_up(running, operation.action);
     }
@@ -251,7 +253,7 @@ pub(super) fn perform_here(
 #[inline(always)]
 pub(super) fn perform_join(running: &Running, thread: ThreadId, location: &'static Location<'static>) {
     let object = running.with(|e| e.threads[thread.index()].object);
-    let operation = Operation::new(Action::Join, object);
+    let operation = || Operation::new(Action::Join, object);
     if running.with(|e| e.attention && e.giving_up) {
         return count_while_giving_up(running);
     }
@@ -260,7 +262,7 @@ pub(super) fn perform_join(running: &Running, thread: ThreadId, location: &'stat
         return count_while_giving_up(running);
     }
     if !running.with(|e| e.join_shortly(thread.index(), object)) {
-        running.with(|e| e.join(operation));
+        running.with(|e| e.join(operation()));
     }
 }
 

@@ -179,6 +179,7 @@ impl Execution {
         self.objects[object.index()].thread()
     }
 
+    #[inline(always)]
     pub(super) fn has_ended(&self, object: ObjectId) -> bool {
         self.thread_of(object).is_some_and(|t| self.threads[t].life == Life::Ended)
     }
