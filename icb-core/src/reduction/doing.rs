@@ -139,7 +139,7 @@ impl Doing {
 
     /// Where the item stands, for [`Item::begun`]; `done` is what it has come to so far.
     #[must_use]
-    pub fn save(&self, done: &Done) -> Vec<u8> {
+    pub fn save(&mut self, done: &Done) -> Vec<u8> {
         let mut bytes = Vec::new();
         write(&mut bytes, self.executions);
         write(&mut bytes, self.steps);

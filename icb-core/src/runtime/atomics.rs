@@ -9,7 +9,7 @@ use super::perform::{enter, suspend};
 use super::threads::MAX_SPURIOUS_FAILURES;
 use super::{Running, running};
 use crate::program::Place;
-use crate::trace::{Action, ObjectId, Operation, Ordering};
+use crate::trace::{Action, Mode, ObjectId, Operation, Ordering};
 use std::panic::Location;
 
 /// What there is to know of the type of an atomic variable.
@@ -64,27 +64,51 @@ impl AtomicStep {
     /// Completes a load with this ordering, which has read these bits.
     #[inline(never)]
     pub fn loaded(self, order: Ordering, read: u64) {
-        let short = self.running.with(|e| e.finish_load(self.object, order));
+        let short = self.running.with(|e| !e.attention && e.finish_load(self.object, order));
         if !short {
-            self.finish(Some(read), None);
+            self.finish_telling(Mode::Read, |e, object| e.finish_load(object, order), Some(read), None);
         }
     }
 
     /// Completes a store with this ordering, which has written these bits.
     #[inline(never)]
     pub fn stored(self, order: Ordering, written: u64) {
-        let short = self.running.with(|e| e.finish_store(self.object, order));
+        let short = self.running.with(|e| !e.attention && e.finish_store(self.object, order));
         if !short {
-            self.finish(None, Some(written));
+            self.finish_telling(Mode::Write, |e, object| e.finish_store(object, order), None, Some(written));
         }
     }
 
     /// Completes a read-modify-write with this ordering, which has read and written these bits.
     #[inline(never)]
     pub fn modified(self, order: Ordering, read: u64, written: u64) {
-        let short = read != written && self.running.with(|e| e.finish_change(self.object, order));
+        let changes = read != written;
+        let short = changes && self.running.with(|e| !e.attention && e.finish_change(self.object, order));
         if !short {
-            self.finish(Some(read), Some(written));
+            let shortly = |e: &mut Execution, object| changes && e.finish_change(object, order);
+            self.finish_telling(Mode::Write, shortly, Some(read), Some(written));
+        }
+    }
+
+    /// Completes a step where it is not as usual, or `shortly` has refused: by that and by telling the chooser, if that is all that is
+    /// to be done beside.
+    #[inline(never)]
+    fn finish_telling(
+        self,
+        mode: Mode,
+        shortly: impl FnOnce(&mut Execution, ObjectId) -> bool,
+        read: Option<u64>,
+        written: Option<u64>,
+    ) {
+        let short = self.running.with(|e| {
+            let done = e.attention && !e.wants_more && shortly(e, self.object);
+            if done {
+                e.tell_single(e.pending[e.current], mode);
+            }
+            done
+        });
+        if !short {
+            self.finish(read, written);
         }
     }
 
@@ -224,6 +248,13 @@ fn enter_attentively(
     action: Action,
     place: Place,
 ) -> Option<AtomicStep> {
+    if !running.with(|e| e.wants_more) {
+        let me = running.with(|e| e.current);
+        return match running.with(|e| e.enter_telling(Operation::new(action, object), place)) {
+            Next::Stay => Some(AtomicStep { running, object }),
+            Next::Suspend => enter_later(running, target, object, me),
+        };
+    }
     let weak = running.with(|e| e.settings.weak_memory);
     let operation = match weak {
         true => running.with(|e| e.weak_operation(action, object)),
@@ -308,6 +339,17 @@ impl Execution {
             self.statics.keep_atomic(target.address, target.of.size);
         }
         object
+    }
+
+    /// Announces an atomic operation where the chooser is told of every step and that is all that is not as usual, and asks who takes
+    /// the next one.
+    #[inline]
+    fn enter_telling(&mut self, operation: Operation, place: Place) -> Next {
+        self.announce(operation, place);
+        if !matches!(operation.action, Action::Store(_)) {
+            self.recognise_spinning();
+        }
+        self.decide_telling()
     }
 
     /// Announces an atomic operation, which is always ready, and sees who takes the next step.

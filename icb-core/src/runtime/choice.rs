@@ -10,7 +10,7 @@ impl Execution {
     #[inline(always)]
     pub(super) fn decide(&mut self) -> Next {
         if self.attention {
-            return self.decide_attentively();
+            return self.decide_telling();
         }
         let place = self.threads.mine().location.map_or(0, Place::address);
         match self.foresee(place) {
@@ -126,7 +126,7 @@ impl Execution {
 
     /// The chooser does not say who takes the next step.
     #[cold]
-    fn go_on_unchosen(&mut self, default: ThreadId) -> Next {
+    pub(super) fn go_on_unchosen(&mut self, default: ThreadId) -> Next {
         if let Some(message) = self.chooser_mut().divergence() {
             self.fail(Failure::new(FailureKind::Divergence, message));
         } else if self.settings.run_out {

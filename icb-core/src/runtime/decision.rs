@@ -86,6 +86,49 @@ impl Execution {
             && !self.threads.mine().unwinding
     }
 
+    /// [`decide`](Self::decide), where the chooser is told of every step: in short what is done otherwise, if that is all that is not
+    /// as usual.
+    #[inline(never)]
+    pub(super) fn decide_telling(&mut self) -> Next {
+        let is_short = !self.wants_more && !self.has_counts;
+        let goes_on = self.step_count < self.slow_from && !self.tape.is_full() && !self.enabled.is_empty();
+        if !is_short || !goes_on || self.quarantine.has_news() {
+            return self.decide_attentively();
+        }
+        self.catch_up();
+        let place = self.place();
+        let point = SchedulingPoint {
+            step: self.step_count,
+            previous: self.previous,
+            yielded: self.yielded,
+            enabled: &self.enabled,
+            early: &self.early,
+            pending: &self.pending,
+            others_unchanged: self.awaited.is_empty(),
+            awaited: &self.awaited,
+            ended: &self.ended,
+            place,
+        };
+        let chooser = match self.chooser {
+            // SAFETY: see `chooser_mut`; the chooser does not lead back to the execution.
+            Some(chooser) => unsafe { &mut *chooser },
+            None => unreachable!("an execution runs only between begin and detach"),
+        };
+        let Some(thread) = chooser.choose_thread(&point) else {
+            let default = point.default_choice();
+            return self.go_on_unchosen(default);
+        };
+        let next = thread.index();
+        if self.goes_on(next) {
+            self.take_again(next);
+            return Next::Stay;
+        }
+        let (preemption, early) = (point.is_preemption(thread), point.is_early(thread));
+        let me = self.current;
+        self.take(next, preemption, early);
+        if next == me { Next::Stay } else { Next::Suspend }
+    }
+
     /// [`decide_among`](Self::decide_among), where something is not as usual.
     #[inline(never)]
     pub(super) fn decide_attentively(&mut self) -> Next {
@@ -202,6 +245,7 @@ impl Execution {
         self.chooser = Some(chooser);
         self.every_point = false;
         self.tells = false;
+        self.attend();
         self.foreseen = Script::default();
         self.runs_out = true;
     }
@@ -285,7 +329,7 @@ impl Execution {
                 self.idle_wakes += 1;
                 self.last_woken = thread;
                 self.freed = Some(thread);
-                self.attention = true;
+                self.attend();
                 self.enabled.insert(thread);
                 true
             }

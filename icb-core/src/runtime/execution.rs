@@ -112,6 +112,8 @@ pub(super) struct Execution {
     /// Something is not as usual: somebody watches the steps, a thread unwinds, the execution has ended or is being
     /// given up. Where it is not set, an operation takes the short way.
     pub(super) attention: bool,
+    /// It is not only that the chooser is told of every step. Where that is all, the short ways are taken, and tell.
+    pub(super) wants_more: bool,
     /// Some crate of the program reports its accesses to plain memory.
     pub(super) accesses_hooked: bool,
     /// More is written down of each access than its place in the shadow.
@@ -258,6 +260,7 @@ impl Execution {
             tells: false,
             slow_from: 0,
             attention: false,
+            wants_more: false,
             accesses_hooked: false,
             notes_accesses: false,
             shadow: Shadow::default(),
@@ -340,7 +343,8 @@ impl Execution {
             self.slow_from = known_steps.min(self.slow_from);
         }
         self.observer = observer;
-        self.attention = self.every_point || observer.is_some();
+        self.wants_more = observer.is_some() || (self.tells && self.ledger.keeps_histories);
+        self.attention = self.every_point || self.wants_more;
         self.foreseen = Script::of(self.chooser_mut().foreseen());
         // SAFETY: see `observe_step`.
         self.backtraces = observer.is_some_and(|observer| unsafe { (*observer).wants_backtraces() });
@@ -360,9 +364,15 @@ impl Execution {
         self.going.clear();
         self.panic_count = 0;
         if self.settings.weak_memory {
-            self.attention = true;
+            self.attend();
             self.begin_weakly();
         }
+    }
+
+    /// Something is not as usual from now on.
+    pub(super) fn attend(&mut self) {
+        self.attention = true;
+        self.wants_more = true;
     }
 
     /// This thread runs from now on.
@@ -505,7 +515,7 @@ impl Execution {
         if self.end.is_some() {
             return;
         }
-        self.attention = true;
+        self.attend();
         if self.every_point && !matches!(end, End::GivenUp) {
             self.refresh_counts();
             let me = ThreadId::new(self.current);

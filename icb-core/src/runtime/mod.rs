@@ -304,7 +304,7 @@ impl CoroutineProgram {
         });
         let count = self.running.with(|e| {
             e.giving_up = true;
-            e.attention = true;
+            e.attend();
             let all_are_over = e.ended_count == e.thread_count && !e.has_large_stacks;
             if all_are_over { 0 } else { e.thread_count }
         });
@@ -610,7 +610,7 @@ fn drop_some_locals(running: &Running) {
 /// The calling thread's closure is over.
 #[inline]
 fn end(running: &Running, panicked: bool) {
-    let is_usual = running.with(|e| !e.attention && !panicked);
+    let is_usual = running.with(|e| !e.wants_more && !panicked);
     if !is_usual {
         return end_attentively(running, panicked);
     }
@@ -618,6 +618,8 @@ fn end(running: &Running, panicked: bool) {
         e.end_thread();
         if e.ended_count == e.thread_count {
             e.stop(End::Passed);
+        } else if e.attention {
+            e.decide_telling();
         } else {
             e.decide_at_end();
         }

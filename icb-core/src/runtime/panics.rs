@@ -32,10 +32,9 @@ fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
     let frames = e.backtrace();
     let order = e.panic_count;
     e.panic_count += 1;
-    let current = e.current;
-    let thread = &mut e.threads[current];
+    e.attend();
+    let thread = e.threads.mine();
     thread.unwinding = true;
-    e.attention = true;
     thread.panic = Some(PanicNote { message, location: info.location().map(Into::into), frames, order });
 }
 
@@ -75,7 +74,7 @@ pub(super) fn report_unhandled(e: &mut Execution) {
         .filter(|&t| e.threads[t].panicked && !e.threads[t].panic_handled)
         .min_by_key(|&t| e.threads[t].panic.as_ref().map(|p| p.order));
     if let Some(thread) = first {
-        e.attention = true;
+        e.attend();
         e.end = Some(End::Failed(Box::new(failure(e, thread))));
     }
 }

@@ -72,7 +72,7 @@ fn enter_usually(running: &Running, operation: Operation, place: Place) {
 /// [`enter`], where something is not as usual.
 #[inline(never)]
 fn enter_attentively(running: &Running, operation: Operation, place: Place) {
-    if running.with(|e| e.only_tells()) {
+    if running.with(|e| !e.wants_more || e.only_tells()) {
         return enter_usually(running, operation, place);
     }
     if running.with(|e| e.giving_up) {

@@ -35,7 +35,7 @@ fn next(e: &mut Execution, me: usize) -> Option<ThreadJob> {
     }
     if e.end.is_some() {
         e.giving_up = true;
-        e.attention = true;
+        e.attend();
     }
     e.set_current(me);
     None

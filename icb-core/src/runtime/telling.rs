@@ -87,6 +87,14 @@ impl Execution {
         self.count_step();
     }
 
+    /// Tells the chooser of a step of the running thread that touched one object, where nobody else wants to know.
+    pub(super) fn tell_single(&mut self, operation: Operation, mode: Mode) {
+        let access = Access { object: operation.object, mode };
+        let thread = ThreadId::new(self.current);
+        let step = Taken { thread, operation, accesses: &[access], yielded: false };
+        self.chooser_mut().stepped(&step);
+    }
+
     /// Tells the chooser of the step, if it wants to know. The accesses stand in `accesses`.
     #[inline]
     pub(super) fn tell_step(&mut self, operation: Operation) {

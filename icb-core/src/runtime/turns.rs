@@ -194,9 +194,9 @@ impl Execution {
         let thread = &mut self.threads[self.current];
         if thread.rounds.watched != 0 && thread.rounds.note(operation, thread.location, read, written) {
             thread.comes_round = true;
-            self.attention = true;
+            self.attend();
         }
-        if thread.turns.left != 0 {
+        if self.threads[self.current].turns.left != 0 {
             self.note_turn(operation, accesses);
         }
     }

@@ -73,6 +73,7 @@ impl PartialOrder {
                 self.depth = index;
                 continue;
             }
+            self.note_footprints(index);
             if self.next_outcome(index) {
                 self.fresh = index + 1;
                 return true;

@@ -154,6 +154,9 @@ impl PartialOrder {
     /// The choice at a node that exists. Those that all executions since have passed may not have been asked for.
     fn repeat(&mut self, point: &SchedulingPoint<'_>, place: u64) -> Option<ThreadId> {
         let mut index = self.cursor;
+        if let Some(last) = self.kept.checked_sub(1).filter(|&last| self.nodes[last].number < point.step) {
+            index = index.max(last + 1);
+        }
         while index < self.kept && self.nodes[index].number < point.step {
             index += 1;
         }
@@ -239,12 +242,17 @@ impl PartialOrder {
         }
     }
 
-    /// The execution is over: its nodes learn what their steps and blocks have touched.
-    pub(super) fn note_footprints(&mut self) {
-        let end = self.events.len().min(self.depth);
+    /// The execution is over: those of its nodes that go on to exist, which are no deeper than this, learn what their steps and blocks have
+    /// touched. Once for each execution.
+    pub(super) fn note_footprints(&mut self, deepest: usize) {
+        let end = std::mem::take(&mut self.unnoted);
         for index in self.kept..end {
             let event = self.events.get(index);
             let Event { block, first, .. } = *event;
+            if block > deepest {
+                // And so are those of all events after it.
+                break;
+            }
             let is_spent = self.nodes[index].spent;
             if is_spent && first == index {
                 // Nobody else is tried there, so nobody sleeps there because of this.
@@ -265,15 +273,10 @@ impl PartialOrder {
                 }
                 _ => &event.footprint,
             };
-            let node = &mut self.nodes[index];
-            node.step.add_all(footprint);
-            if block == index {
-                if index >= self.fresh {
-                    node.block.add_all(footprint);
-                }
-                continue;
+            if index <= deepest {
+                self.nodes[index].step.add_all(footprint);
             }
-            if first != index {
+            if first != index && first <= deepest {
                 // A free step and the one it leads to go to sleep together.
                 self.nodes[first].step.add_all(footprint);
             }

@@ -11,7 +11,8 @@ use crate::varint::{Reader, write};
 
 impl PartialOrder {
     /// Appends where the item stands. To be called between two of its executions, if there is to be another one.
-    pub fn save(&self, bytes: &mut Vec<u8>) {
+    pub fn save(&mut self, bytes: &mut Vec<u8>) {
+        self.note_footprints(usize::MAX);
         write(bytes, u64::from(self.bound_pruned > 0));
         write(bytes, self.depth as u64);
         self.nodes[..self.depth].iter().for_each(|node| node.encode(bytes));

@@ -108,6 +108,8 @@ pub struct PartialOrder {
     fresh: usize,
     /// Events that the next execution only repeats.
     kept: usize,
+    /// Events of the last execution up to here, from `kept` on, may have touched what the nodes are still to learn of; 0: they know it.
+    unnoted: usize,
     /// The item is gone on with by somebody else: events are to be made again.
     without_events: bool,
     /// Branches of the current node that have been asked for.
@@ -154,6 +156,7 @@ impl PartialOrder {
             cursor: 0,
             fresh: 0,
             kept: 0,
+            unnoted: 0,
             without_events: false,
             branch_cursor: 0,
             script: Script::default(),
@@ -210,6 +213,7 @@ impl PartialOrder {
         self.budget = (self.max_bound.is_some() || bound < BOUNDS_BEFORE_UNBOUNDED).then_some(bound);
         self.item = Item::root();
         self.depth = 0;
+        self.unnoted = 0;
         self.without_events = false;
         self.started = false;
         self.bound_pruned = 0;
@@ -279,7 +283,7 @@ impl Strategy for PartialOrder {
         // An execution that was given up, or failed, may have passed fewer nodes than it had; which of those that it
         // repeats is not known.
         self.depth = self.depth.min(self.cursor.max(self.kept));
-        self.note_footprints();
+        self.unnoted = self.events.len().min(self.depth);
     }
 
     fn bound(&self) -> u32 {

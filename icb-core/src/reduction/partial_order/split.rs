@@ -11,6 +11,7 @@ impl PartialOrder {
         self.depth = 0;
         self.started = false;
         self.kept = 0;
+        self.unnoted = 0;
         self.without_events = false;
         self.events.truncate(0);
         self.deferred.clear();
@@ -86,6 +87,7 @@ impl PartialOrder {
 
     /// Leaves what is left of the item to others, between two executions.
     pub fn cut_up(&mut self) -> Remains {
+        self.note_footprints(usize::MAX);
         let extras = self.extras();
         let floor = self.item.depth();
         let mut remains = Remains { base: floor, extras, ..Remains::default() };

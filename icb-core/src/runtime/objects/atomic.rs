@@ -6,12 +6,12 @@ use crate::runtime::threads::ReadEntry;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation, Ordering};
 
 impl Execution {
-    /// Completes a load, if nothing is to be looked at more closely; else does nothing.
+    /// Completes a load, if nothing is to be looked at more closely; else does nothing. The chooser is not told.
     #[inline(always)]
     pub(in crate::runtime) fn finish_load(&mut self, id: ObjectId, order: Ordering) -> bool {
         let thread = self.threads.mine();
         let object = &mut self.objects[id.index()];
-        let is_usual = !self.attention && thread.is_unwatched() && thread.has_room_for_reads();
+        let is_usual = thread.is_unwatched() && thread.has_room_for_reads();
         if !is_usual || !thread.clock.load_shortly(&object.sync, order) {
             return false;
         }
@@ -23,12 +23,12 @@ impl Execution {
         true
     }
 
-    /// Completes a store, if nothing is to be looked at more closely; else does nothing.
+    /// Completes a store, if nothing is to be looked at more closely; else does nothing. The chooser is not told.
     #[inline(always)]
     pub(in crate::runtime) fn finish_store(&mut self, id: ObjectId, order: Ordering) -> bool {
         let thread = self.threads.mine();
         let object = &mut self.objects[id.index()];
-        let is_usual = !self.attention && thread.is_unwatched();
+        let is_usual = thread.is_unwatched();
         if !is_usual || !thread.clock.store_shortly(self.current, &mut object.sync, order) {
             return false;
         }
@@ -41,12 +41,12 @@ impl Execution {
         true
     }
 
-    /// Completes a read-modify-write that has changed the value, if nothing is to be looked at more closely; else does nothing.
+    /// Completes a read-modify-write that has changed the value, if nothing is to be looked at more closely; else does nothing. The chooser is not told.
     #[inline(always)]
     pub(in crate::runtime) fn finish_change(&mut self, id: ObjectId, order: Ordering) -> bool {
         let thread = self.threads.mine();
         let object = &mut self.objects[id.index()];
-        let is_usual = !self.attention && thread.is_unwatched();
+        let is_usual = thread.is_unwatched();
         if !is_usual || !thread.clock.modify_shortly(self.current, &mut object.sync, order) {
             return false;
         }

@@ -23,7 +23,7 @@ impl Execution {
         let me = self.current as u32;
         let thread = self.threads.mine();
         let object = &mut self.objects[mutex.index()];
-        let is_usual = !self.attention && thread.is_unwatched() && thread.has_room_for_reads();
+        let is_usual = !self.wants_more && thread.is_unwatched() && thread.has_room_for_reads();
         let State::Mutex { owner } = &mut object.state else { return false };
         if !is_usual || !thread.clock.clock.join_few(&object.clock) {
             return false;
@@ -33,6 +33,9 @@ impl Execution {
         let (version, place) = (object.version, thread.location);
         thread.note_read(ReadEntry { object: mutex.index() as u32, version, place });
         thread.hash.step(&mut object.hash, Mode::Write);
+        if self.attention {
+            self.tell_single(self.pending[self.current], Mode::Write);
+        }
         self.count_step();
         self.reconsider(mutex);
         true
@@ -43,7 +46,7 @@ impl Execution {
     pub(in crate::runtime) fn unlock_shortly(&mut self, mutex: ObjectId, changed: bool) -> bool {
         let thread = self.threads.mine();
         let object = &mut self.objects[mutex.index()];
-        let is_usual = !self.attention && thread.is_unwatched();
+        let is_usual = !self.wants_more && thread.is_unwatched();
         let State::Mutex { owner } = &mut object.state else { return false };
         if !is_usual || !thread.clock.clock.publish_few(self.current, &mut object.clock) {
             return false;
@@ -55,6 +58,9 @@ impl Execution {
             self.idle_wakes = 0;
         }
         thread.hash.step(&mut object.hash, Mode::Write);
+        if self.attention {
+            self.tell_single(self.pending[self.current], Mode::Write);
+        }
         self.count_step();
         self.reconsider(mutex);
         true

@@ -52,7 +52,9 @@ impl Execution {
         }
         self.pending.push(Operation::new(Action::Begin, object));
         self.enabled.insert(index);
-        self.attention |= index >= ThreadSet::WORD;
+        if index >= ThreadSet::WORD {
+            self.attend();
+        }
         if let Some(observer) = self.observer {
             super::super::allocator::aside(|| {
                 let info = ThreadInfo {
@@ -86,7 +88,7 @@ impl Execution {
         job: ThreadJob,
     ) -> Result<ThreadId, ThreadJob> {
         let (index, object, me) = (self.thread_count, self.object_count, self.current);
-        let is_usual = !self.attention && index < self.pending.capacity();
+        let is_usual = !self.wants_more && index < self.pending.capacity();
         if !is_usual || index >= self.threads.len() || self.ledger.keeps_histories {
             return Err(job);
         }
@@ -111,6 +113,9 @@ impl Execution {
         self.object_count += 1;
         self.enabled.insert(index);
         self.pending.push(Operation::new(Action::Begin, id));
+        if self.attention {
+            self.tell_single(Operation::new(Action::Spawn, id), Mode::Write);
+        }
         self.count_step();
         Ok(ThreadId::new(index))
     }
@@ -118,7 +123,7 @@ impl Execution {
     /// [`join`](Self::join), if nothing is to be looked at more closely; else nothing is done.
     #[inline(always)]
     pub(in crate::runtime) fn join_shortly(&mut self, target: usize, id: ObjectId) -> bool {
-        let is_usual = !self.attention;
+        let is_usual = !self.wants_more;
         let Some((mine, theirs)) = self.threads.pair(self.current, target) else { return false };
         let Some(object) = self.objects.get_mut(id.index()) else { return false };
         let is_usual = is_usual && mine.is_unwatched() && mine.has_room_for_reads();
@@ -129,6 +134,9 @@ impl Execution {
         let (version, place) = (object.version, mine.location);
         mine.note_read(ReadEntry { object: id.index() as u32, version, place });
         mine.hash.step(&mut object.hash, Mode::Read);
+        if self.attention {
+            self.tell_single(Operation::new(Action::Join, id), Mode::Read);
+        }
         self.count_step();
         true
     }
