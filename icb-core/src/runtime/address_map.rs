@@ -172,13 +172,13 @@ impl AddressMap {
             return;
         }
         for address in (start..start + size).step_by(self.stride) {
-            for kind in [Kind::Atomic, Kind::Cell, Kind::Count, Kind::Memory, Kind::Object] {
-                if self.kinds & 1 << kind as u8 == 0 {
-                    continue;
-                }
-                if let Some(object) = self.get(key(address, kind)).filter(|&object| object != GONE) {
+            let mut kinds = self.kinds;
+            while kinds != 0 {
+                let key = address << KIND_BITS | kinds.trailing_zeros() as usize;
+                kinds &= kinds - 1;
+                if let Some(object) = self.get(key).filter(|&object| object != GONE) {
                     gone.push(object);
-                    self.insert(key(address, kind), GONE);
+                    self.insert(key, GONE);
                 }
             }
         }
