@@ -29,7 +29,7 @@ const TOP: [&str; 18] = [
 
 /// Where a name may stand: the name, the directory it is confined within, and the place that may use it.
 const CONFINED: [(&str, &str, &str); 3] = [
-    ("generator", "icb-core/src", "icb-core/src/runtime/coroutine.rs"),
+    ("corosensei", "icb-core/src", "icb-core/src/runtime/coroutine"),
     ("console", "cargo-icb/src", "cargo-icb/src/report"),
     ("similar", "cargo-icb/src", "cargo-icb/src/report"),
 ];
@@ -175,8 +175,8 @@ mod tests {
     fn good_files_pass() {
         for (path, source) in [
             ("icb-core/src/search/mod.rs", "//! x\nuse crate::trace::Schedule;\n"),
-            ("icb-core/src/runtime/coroutine.rs", "//! x\nuse generator::Gn;\n"),
-            ("icb-core/src/search/a.rs", "//! x\nuse super::generator;\nfn f() { generator::next(); }\n"),
+            ("icb-core/src/runtime/coroutine.rs", "//! x\nuse corosensei::Coroutine;\n"),
+            ("icb-core/src/search/a.rs", "//! x\nuse super::corosensei;\nfn f() { corosensei::next(); }\n"),
             ("cargo-icb/src/report/plain.rs", "//! x\nuse console::style;\n"),
             (
                 "cargo-icb/src/store.rs",
@@ -191,8 +191,8 @@ mod tests {
     fn bad_files_are_named() {
         for (path, source, word) in [
             ("icb-core/src/trace/id.rs", "//! x\nuse crate::search::Replay;\n", "must not import"),
-            ("icb-core/src/search/a.rs", "//! x\nuse generator::Gn;\n", "`generator`"),
-            ("icb-core/src/search/a.rs", "//! x\nfn f() { ::generator::done!() }\n", "`generator`"),
+            ("icb-core/src/search/a.rs", "//! x\nuse corosensei::Coroutine;\n", "`corosensei`"),
+            ("icb-core/src/search/a.rs", "//! x\nfn f() { ::corosensei::done!() }\n", "`corosensei`"),
             ("cargo-icb/src/store.rs", "//! x\nuse console::style;\n", "`console`"),
             (
                 "cargo-icb/src/store.rs",

@@ -2,6 +2,7 @@
 //! for each address.
 
 use super::allocator::aside;
+use super::coroutine::running_stack;
 use crate::trace::Frame;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,11 +22,16 @@ pub fn backtrace_count() -> u64 {
 /// The return addresses on the calling thread's stack, innermost first, down to where the coroutine begins.
 pub(super) fn addresses() -> Vec<usize> {
     TAKEN.fetch_add(1, Ordering::Relaxed);
+    let stack = running_stack();
     let mut addresses = Vec::with_capacity(32);
     aside(|| {
         backtrace::trace(|frame| {
-            addresses.push(frame.ip().addr());
-            addresses.len() < MAX_FRAMES
+            // What stands on another stack belongs to whoever has resumed the coroutine.
+            let is_own = stack.as_ref().is_none_or(|stack| stack.contains(&frame.sp().addr()));
+            if is_own {
+                addresses.push(frame.ip().addr());
+            }
+            is_own && addresses.len() < MAX_FRAMES
         });
     });
     addresses

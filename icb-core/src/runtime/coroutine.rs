@@ -1,12 +1,16 @@
-//! Coroutines and their stacks. The only file that knows the crate `generator`.
+//! Coroutines and their stacks. Only this file and `overflow` below it know the crate `corosensei`.
 //!
 //! A coroutine loops over jobs instead of finishing, so that its stack, guard page included, is used again by later
 //! executions without any call into the kernel.
 
+mod overflow;
+
+pub(crate) use overflow::running_stack;
+
 use super::allocator::aside;
-use generator::{Generator, Gn, Scope};
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{Coroutine as Routine, CoroutineResult, Yielder};
 use std::cell::{Cell, UnsafeCell};
-use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 
 /// What a coroutine does between two visits to the pool.
@@ -21,22 +25,24 @@ impl Job for Box<dyn FnOnce()> {
     }
 }
 
-type Suspender = Scope<'static, 'static, (), ()>;
+type Suspender = Yielder<(), ()>;
 
 /// A stack with a body that runs jobs. It stays where it is for as long as it lives, since whoever resumes it does so
 /// through a pointer while its owner may be moved.
 struct Inner<J> {
-    generator: Generator<'static, (), ()>,
+    routine: Routine<(), (), (), DefaultStack>,
     job: UnsafeCell<Option<J>>,
     control: Control,
+    /// What there is to know of it while it runs.
+    guard: overflow::Guard,
     /// In bytes.
     stack_size: usize,
 }
 
 /// The part that does not depend on the job.
 struct Control {
-    /// The body's scope while the body runs; leads back to whoever resumed it.
-    suspender: Cell<*mut Suspender>,
+    /// Leads from the body back to whoever resumed it; set as long as the body is not over.
+    suspender: Cell<*const Suspender>,
     /// A job has begun and is not done.
     busy: Cell<bool>,
     quit: Cell<bool>,
@@ -54,25 +60,20 @@ pub(crate) enum Return {
     Overflow,
 }
 
-struct SendPointer<J>(NonNull<Inner<J>>);
-// SAFETY: the pointer is used only by the coroutine's body, which runs on the thread that owns the coroutine;
-// `Coroutine` itself never leaves that thread (it lives in an execution that is neither `Send` nor shared).
-unsafe impl<J> Send for SendPointer<J> {}
-
 impl<J: Job> Coroutine<J> {
     fn new(stack_size: usize) -> Self {
-        let words = stack_size.div_ceil(size_of::<usize>());
-        // An odd number of words would make the crate fill the stack to measure its use.
-        let words = (words + 1) & !1;
+        overflow::prepare();
+        let stack = match DefaultStack::new(stack_size) {
+            Ok(stack) => stack,
+            Err(error) => panic!("no memory for a thread's stack of {stack_size} bytes: {error}"),
+        };
+        let addresses = stack.limit().get()..stack.base().get();
         let inner = NonNull::from(Box::leak(Box::<Inner<J>>::new_uninit())).cast::<Inner<J>>();
-        let pointer = SendPointer(inner);
-        let generator = Gn::<()>::new_scoped_opt(words, move |mut scope: Scope<'_, 'static, (), ()>| {
-            let whole = pointer;
-            let inner = whole.0;
-            // SAFETY: what is pointed to outlives the generator in it, and the fields that are referred to are cells, and not
-            // the generator itself.
+        let routine = Routine::with_stack(stack, move |suspender: &Suspender, ()| {
+            // SAFETY: what is pointed to outlives the routine in it, and the fields that are referred to are cells, and not
+            // the routine itself.
             let (job, control) = unsafe { (&(*inner.as_ptr()).job, &(*inner.as_ptr()).control) };
-            control.suspender.set((&raw mut scope).cast());
+            control.suspender.set(suspender);
             while !control.quit.get() {
                 // SAFETY: the owner writes the job only while this body is suspended.
                 if let Some(job) = unsafe { (*job.get()).take() } {
@@ -84,18 +85,18 @@ impl<J: Job> Coroutine<J> {
             }
         });
         let control = Control {
-            suspender: Cell::new(std::ptr::null_mut()),
+            suspender: Cell::new(std::ptr::null()),
             busy: Cell::new(false),
             quit: Cell::new(false),
         };
-        let whole = Inner { generator, job: UnsafeCell::new(None), control, stack_size };
+        let guard = overflow::Guard::new(addresses, routine.trap_handler());
+        let whole = Inner { routine, job: UnsafeCell::new(None), control, guard, stack_size };
         // SAFETY: allocated above for just this, and nobody has looked at it: the body has not begun.
         unsafe { inner.write(whole) };
         Coroutine(inner)
     }
 
-    /// One that has been resumed once, without a job: what the crate waits for at that, it does not wait for in an
-    /// execution.
+    /// One that has been resumed once, without a job: what takes time at that does not take it in an execution.
     fn started(stack_size: usize) -> Self {
         let coroutine = Self::new(stack_size);
         coroutine.resumption().resume();
@@ -147,15 +148,15 @@ impl<J: Job> Coroutine<J> {
 
 impl<J> Drop for Coroutine<J> {
     fn drop(&mut self) {
-        // SAFETY: valid; the body is suspended.
-        let (control, generator) =
-            unsafe { (&(*self.0.as_ptr()).control, &mut (*self.0.as_ptr()).generator) };
+        // SAFETY: valid; all of it is cells.
+        let control = unsafe { &(*self.0.as_ptr()).control };
         if control.busy.get() {
             // Half-way in a job: its stack is given up as it is.
             return;
         }
         control.quit.set(true);
-        generator.resume();
+        // The body comes to its end.
+        Resumption(self.0).resume();
         // SAFETY: it came from a box, and nobody else has a pointer to it any more: the body is over.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
@@ -169,10 +170,16 @@ impl<J> Resumption<J> {
     #[inline]
     pub(crate) fn resume(self) -> Return {
         // SAFETY: the owner keeps it alive, and a coroutine that is suspended is resumed by one caller only; the body does not
-        // touch this field.
-        let generator = unsafe { &mut (*self.0.as_ptr()).generator };
-        let resumed = std::panic::catch_unwind(AssertUnwindSafe(|| generator.resume()));
-        if resumed.is_ok() { Return::Suspended } else { Return::Overflow }
+        // touch these fields.
+        let (routine, guard) = unsafe { (&mut (*self.0.as_ptr()).routine, &(*self.0.as_ptr()).guard) };
+        let before = overflow::enter(guard);
+        let result = routine.resume(());
+        overflow::leave(before);
+        match result {
+            CoroutineResult::Yield(()) => Return::Suspended,
+            // It is over, or an overflow has ended it.
+            CoroutineResult::Return(()) => Return::Overflow,
+        }
     }
 }
 
@@ -180,9 +187,9 @@ impl Control {
     #[inline]
     fn suspend(&self) {
         let suspender = self.suspender.get();
-        // SAFETY: `suspender` points to the body's scope, which lives as long as the body runs, and only the running
-        // body calls this. The reference is made afresh for each suspension, and the scope is used for nothing else.
-        unsafe { (*suspender).yield_with(()) };
+        // SAFETY: `suspender` points to what the body was given, which lives as long as the body runs, and only the running body
+        // calls this.
+        unsafe { (*suspender).suspend(()) };
     }
 }
 

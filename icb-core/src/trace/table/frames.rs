@@ -15,7 +15,7 @@ const MACHINERY: [&str; 11] = [
     "icb_core",
     "icb_harness",
     "icb_std",
-    "generator",
+    "corosensei",
     "test",
     "backtrace",
     "rustc_demangle",
@@ -23,7 +23,7 @@ const MACHINERY: [&str; 11] = [
 ];
 
 /// Packages whose source files say nothing about it either.
-const MACHINERY_PACKAGES: [&str; 5] = ["icb-core", "icb-std", "generator", "backtrace", "scoped-tls"];
+const MACHINERY_PACKAGES: [&str; 5] = ["icb-core", "icb-std", "corosensei", "backtrace", "scoped-tls"];
 
 /// How a line with a place begins; such lines are never cut.
 pub(super) const AT: &str = "          at ";
@@ -237,8 +237,8 @@ mod tests {
         for file in [
             "icb-tests/src/programs/bluetooth.rs",
             "src/lib.rs",
-            "/home/x/generator-tools/src/lib.rs",
-            "generator/src/lib.rs",
+            "/home/x/corosensei-tools/src/lib.rs",
+            "corosensei/src/lib.rs",
         ] {
             assert!(!is_machinery_file(file), "{file}");
         }
