@@ -270,7 +270,12 @@ pub const BEGIN_DATE: Duration = Duration::from_secs(1_704_067_200);
 /// The virtual clock: time since the execution began. `None` outside an execution.
 #[must_use]
 pub fn now() -> Option<Duration> {
-    running().map(|running| running.with(|e| e.now))
+    running().map(|running| {
+        running.with(|e| {
+            e.threads.mine().reads_clock = true;
+            e.now
+        })
+    })
 }
 
 /// A number that is different in every execution of this process and never zero, to recognise state left over

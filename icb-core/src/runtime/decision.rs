@@ -326,6 +326,10 @@ impl Execution {
         let next = std::iter::once(first).flatten().chain(awaiting).find(|&t| t > self.last_woken).or(first);
         match next {
             Some(thread) if self.idle_wakes < MAX_IDLE_WAKES => {
+                if self.waiting.iter().any(|t| self.threads[t].reads_clock) {
+                    // It may wait for a time as well.
+                    self.let_time_pass(self.idle_wakes);
+                }
                 self.idle_wakes += 1;
                 self.last_woken = thread;
                 self.freed = Some(thread);

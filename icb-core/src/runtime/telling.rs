@@ -10,6 +10,9 @@ use std::time::Duration;
 
 /// Steps of a replay whose backtraces are taken: in longer executions only preemptions have one beyond.
 const MAX_STEPS_WITH_BACKTRACES: u64 = 3000;
+/// What passes when somebody has asked for the time in vain for the first time; it doubles each time, up to 12 days.
+const FIRST_WHILE: Duration = Duration::from_millis(1);
+const LONGEST_WHILE: u32 = 30;
 
 impl Execution {
     /// Completes a step that touched one object.
@@ -159,6 +162,12 @@ impl Execution {
     /// whether the time is over sees that it is.
     pub(super) fn expire(&mut self) {
         self.now += self.threads[self.current].timeout + Duration::from_nanos(1);
+    }
+
+    /// Somebody who waits for nothing but a time has asked for the time in vain, so often in a row: it passes, each time
+    /// more of it.
+    pub(super) fn let_time_pass(&mut self, in_vain: u32) {
+        self.now = self.now.saturating_add(FIRST_WHILE.saturating_mul(1 << in_vain.min(LONGEST_WHILE)));
     }
 
     /// Something that a spinning thread could have waited for has changed.

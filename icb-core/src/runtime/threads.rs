@@ -165,6 +165,10 @@ pub(crate) struct Thread {
     pub(crate) rounds: Rounds,
     /// Its loop has come round: it pauses before what it does next, without having been asked to.
     pub(crate) comes_round: bool,
+    /// It has read the clock since its last pause.
+    pub(crate) reads_clock: bool,
+    /// Pauses at which it had done nothing else, in a row.
+    pub(crate) waits_in_vain: u32,
     /// Turns of its loop that repeated the one before, since it last went on early.
     pub(crate) repeated_turns: u32,
     /// So many repeated turns count as spinning; more after each time that it went on early.
@@ -231,6 +235,8 @@ impl Default for Thread {
             turns: Turns::default(),
             rounds: Rounds::default(),
             comes_round: false,
+            reads_clock: false,
+            waits_in_vain: 0,
             repeated_turns: 0,
             patience: 1,
             late_expiries: 0,
@@ -297,6 +303,8 @@ impl Thread {
         self.turns.reset();
         self.rounds.reset();
         self.comes_round = false;
+        self.reads_clock = false;
+        self.waits_in_vain = 0;
         self.repeated_turns = 0;
         self.patience = 1;
         self.late_expiries = 0;
@@ -315,6 +323,11 @@ impl Thread {
             && self.stack.is_empty()
             && self.locals.is_empty()
             && self.coroutine.is_some()
+    }
+
+    /// At a pause: it waits for a time, and does nothing else.
+    pub(crate) fn waits_for_time(&self) -> bool {
+        self.reads_clock && self.reads.is_empty() && !self.dirty
     }
 
     /// It has read something without changing anything.
@@ -361,6 +374,7 @@ impl Thread {
         if self.repeats_itself() {
             self.repeated_turns += 1;
         }
+        self.waits_in_vain = 0;
         std::mem::swap(&mut self.reads, &mut self.previous_reads);
         self.reads.clear();
         self.dirty = false;

@@ -7,6 +7,7 @@ use icb_std::model::{FailureKind, Reduction};
 use icb_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Mutex, RwLock, mpsc};
 use icb_std::thread;
+use icb_std::time::Instant;
 use std::time::Duration;
 
 /// One thread waits for a flag by the given pause; the other may raise it.
@@ -560,4 +561,64 @@ fn a_loop_may_go_round_more_often_at_a_cost() {
     for (turns, bound) in [(3, 1), (4, 1), (5, 2), (10, 2)] {
         assert_eq!(seen(turns, 2), Some(bound), "{turns} turns");
     }
+}
+
+/// Waits until the time is over or, if somebody looks for one, a flag is raised; says whether the time was over.
+fn wait_until(flag: Option<&AtomicBool>, limit: Duration, pause: fn()) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < limit {
+        if flag.is_some_and(|flag| flag.load(SeqCst)) {
+            return false;
+        }
+        pause();
+    }
+    true
+}
+
+#[test]
+fn a_loop_that_waits_for_a_time_ends() {
+    for limit in [Duration::from_micros(1), Duration::from_millis(100), Duration::from_secs(36_000)] {
+        for pause in [spin_loop as fn(), thread::yield_now] {
+            let alone = plain().max_bound(1).explore(move || assert!(wait_until(None, limit, pause)));
+            assert_eq!((alone.failure.is_none(), alone.bounds[0].executions), (true, 1), "{limit:?}");
+            let never = plain().max_bound(1).explore(move || {
+                let flag = AtomicBool::new(false);
+                assert!(wait_until(Some(&flag), limit, pause));
+            });
+            assert_eq!((never.failure.is_none(), never.bounds[0].executions), (true, 1), "{limit:?}");
+        }
+    }
+}
+
+/// Waits for a flag that is raised, for a while; another thread lets that while pass, if there is one.
+fn flag_in_time(time_passes: bool) {
+    let flag = Arc::new(AtomicBool::new(false));
+    let theirs = flag.clone();
+    let waiter = thread::spawn(move || wait_until(Some(&theirs), Duration::from_millis(1), spin_loop));
+    let looker = time_passes.then(|| thread::spawn(|| wait_until(None, Duration::from_millis(1), spin_loop)));
+    flag.store(true, SeqCst);
+    assert!(!waiter.join().unwrap(), "too late");
+    if let Some(looker) = looker {
+        assert!(looker.join().unwrap());
+    }
+}
+
+#[test]
+fn time_passes_only_if_somebody_waits_for_nothing_else() {
+    let report = plain().max_bound(2).explore(|| flag_in_time(false));
+    assert!(report.failure.is_none());
+    let found = plain().max_bound(2).explore(|| flag_in_time(true)).failure.unwrap();
+    assert_eq!((found.bound, found.message.as_str()), (1, "too late"));
+}
+
+#[test]
+fn asking_for_the_time_is_no_way_out_of_a_livelock() {
+    let found = plain().max_bound(0).explore(|| {
+        let flag = AtomicBool::new(false);
+        while !flag.load(SeqCst) {
+            let _ = Instant::now();
+            spin_loop();
+        }
+    });
+    assert_eq!(found.failure.map(|failure| failure.kind), Some(FailureKind::Livelock));
 }

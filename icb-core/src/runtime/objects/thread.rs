@@ -332,9 +332,15 @@ impl Execution {
             self.expire();
         }
         let mut note = None;
+        if operation.action != Action::Sleep && self.threads[me].waits_for_time() {
+            let in_vain = self.threads[me].waits_in_vain;
+            self.threads[me].waits_in_vain += 1;
+            self.let_time_pass(in_vain);
+        }
         // A thread that waits, or could, depends on what it reads.
         self.accesses.clear();
         let thread = &mut self.threads[me];
+        thread.reads_clock = false;
         self.accesses
             .extend(thread.could_await_change_of().map(|object| Access { object, mode: Mode::Read }));
         if std::mem::take(&mut thread.comes_round) {
