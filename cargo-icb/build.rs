@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is packed, relative to the root of the repository: files, and directories with everything below them.
-const PACKED: [&str; 8] = [
+const PACKED: [&str; 9] = [
     "Cargo.toml",
     "Cargo.lock",
     "icb-core/Cargo.toml",
@@ -15,6 +15,7 @@ const PACKED: [&str; 8] = [
     "icb-std/build.rs",
     "icb-std/src",
     "icb-std/harness",
+    "icb-std/loom/src",
 ];
 
 fn main() {

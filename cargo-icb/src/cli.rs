@@ -385,6 +385,18 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "PACKAGE", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) except: Vec<String>,
+    /// Run tests that were written for loom: compile icb in the place of the crate `loom`, with `--cfg loom` or the
+    /// configuration that is given
+    #[arg(
+        long,
+        value_name = "CFG",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "loom",
+        conflicts_with_all = ["only", "except", "instrument"]
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loom: Option<String>,
     /// Check every load and store of memory that no type wraps (raw pointers, `UnsafeCell::get`, `static mut`), or say why
     /// that is not possible [default: where there is unsafe code and it is possible]
     #[arg(long, overrides_with = "no_accesses")]

@@ -66,8 +66,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[inline]
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-        #[cfg(icb)]
-        let _access = Access::begin(self, crate::door::Action::CellRead);
+        let _access = self.begin_read();
         f(self.value.get())
     }
 
@@ -75,15 +74,44 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[inline]
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-        #[cfg(icb)]
-        let _access = Access::begin(self, crate::door::Action::CellWrite);
+        let _access = self.begin_write();
         f(self.value.get())
+    }
+
+    /// A read that lasts until what is returned is dropped.
+    #[doc(hidden)]
+    #[inline]
+    #[track_caller]
+    pub fn begin_read(&self) -> Access {
+        #[cfg(icb)]
+        return Access::begin(self, crate::door::Action::CellRead);
+        #[cfg(not(icb))]
+        Access(())
+    }
+
+    /// A write that lasts until what is returned is dropped.
+    #[doc(hidden)]
+    #[inline]
+    #[track_caller]
+    pub fn begin_write(&self) -> Access {
+        #[cfg(icb)]
+        return Access::begin(self, crate::door::Action::CellWrite);
+        #[cfg(not(icb))]
+        Access(())
     }
 }
 
 /// A bracketed access that has begun; ends when dropped, also by a panic.
+#[doc(hidden)]
+#[derive(Debug)]
+#[cfg(not(icb))]
+pub struct Access(());
+
+/// A bracketed access that has begun; ends when dropped, also by a panic.
+#[doc(hidden)]
+#[derive(Debug)]
 #[cfg(icb)]
-struct Access {
+pub struct Access {
     /// Null outside an execution.
     address: *const (),
     action: crate::door::Action,

@@ -81,6 +81,8 @@ pub(crate) fn notes(directory: &Path) -> Vec<Note> {
 pub(super) struct Attempts<'a> {
     pub(super) compiler: Compiler,
     pub(super) swap: Swap<'a>,
+    /// What is replaced, one after the other.
+    pub(super) facades: &'a [Facades],
     pub(super) notes: Notes,
 }
 
@@ -88,7 +90,7 @@ impl Attempts<'_> {
     pub(super) fn run(&self, arguments: &[OsString]) -> ExitCode {
         let mut reason = None;
         let mut plain = false;
-        for facades in [Facades::All, Facades::NotAlloc] {
+        for &facades in self.facades {
             loop {
                 let harness = self.swap.harness(arguments, plain);
                 let rewritten = self.swap.rewrite(arguments, facades, harness);

@@ -4,6 +4,7 @@ use super::accesses::{self, Decision, Seen};
 use super::attempt::Note;
 use super::config::{self, Config, Route, bootstrap};
 use super::metadata::{Workspace, has_harness};
+use super::stand_in::StandIn;
 use super::tests::TargetId;
 use super::zero::{Lists, Zero, divide};
 use super::{facade, probe, swap, wrapper};
@@ -111,10 +112,16 @@ fn build_unchanged(
     built: &mut Build,
 ) -> Result<(), Error> {
     let mut recipe = Recipe::new(workspace, options)?;
+    let stand_in = StandIn::asked_for(options);
+    if let Some(stand_in) = &stand_in {
+        stand_in.check(workspace, options)?;
+    }
     let lists = Lists::new(workspace, options)?;
-    recipe.accesses = accesses::decide(workspace, targets, options, &recipe, &lists.seen())?;
+    if stand_in.is_none() || options.accesses {
+        recipe.accesses = accesses::decide(workspace, targets, options, &recipe, &lists.seen())?;
+    }
     let facade = facade::prepare(workspace, options, &recipe.triple)?;
-    let zero = Zero::new(workspace, lists, facade);
+    let zero = Zero::new(workspace, lists, facade, stand_in);
     recipe.directory = zero.directory.clone();
     recipe.zero = Some(zero);
     let mut made = run(recipe.tests(targets, Vec::new())?)?;
@@ -283,10 +290,13 @@ pub(crate) fn run(mut command: Command) -> Result<Made, Error> {
 fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut Build) {
     let mut shared = recipe.config.environment(&workspace.root);
     built.remarks.extend(recipe.accesses.note.clone());
+    let unchanged = recipe.zero.as_ref().is_some_and(Zero::is_unchanged);
     if let Some(zero) = &recipe.zero {
-        shared.push(("ICB_STACK_SIZE".into(), STACK_SIZE.into()));
-        shared.push(("ICB_DETACHED".into(), "1".into()));
-        shared.push(("ICB_FIXED_HASHING".into(), "1".into()));
+        let settings = match unchanged {
+            true => &[("ICB_STACK_SIZE", STACK_SIZE), ("ICB_DETACHED", "1"), ("ICB_FIXED_HASHING", "1")][..],
+            false => &[("ICB_ONCE", "1"), ("ICB_FIXED_HASHING", "1")],
+        };
+        shared.extend(settings.iter().map(|(name, value)| (name.into(), value.into())));
         built.notes = zero.notes(&files(&made));
     }
     let Made { artifacts, scripts } = made;
@@ -304,7 +314,7 @@ fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut 
         environment.extend(package_environment(package, scripts.get(&package.id)));
         environment.push(library_path(&path, scripts.values(), &recipe.directory));
         let directory = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
-        let (unchanged, accesses) = (recipe.zero.is_some(), recipe.accesses.on);
+        let accesses = recipe.accesses.on;
         built.executables.push(Executable { target, path, directory, environment, unchanged, accesses });
     }
 }

@@ -27,6 +27,8 @@ pub(crate) const OWN: [&str; 3] = ["icb-std", "icb-core", "icb-harness"];
 pub(crate) struct Facade {
     /// Changes whenever what is compiled against the facade has to be compiled again.
     pub(crate) key: String,
+    /// Where the packed sources are.
+    pub(crate) source: PathBuf,
     /// In place of `std`, `core` and `alloc`.
     pub(crate) library: PathBuf,
     /// In place of `test`.
@@ -55,7 +57,7 @@ pub(crate) fn prepare(workspace: &Workspace, options: &BuildArgs, triple: &str) 
     let (library, plain_harness) = build(&source, &directory, options, triple, &[])?;
     let (_, harness) = build(&source, &directory, options, triple, &["--features", "allocator"])?;
     let macros = directory.join("target").join("release").join("deps");
-    let facade = Facade { key, library, harness, plain_harness, macros };
+    let facade = Facade { key, source, library, harness, plain_harness, macros };
     let text = serde_json::to_string(&facade).map_err(|error| Error::internal("cannot write JSON", error))?;
     write(&record, &text)?;
     Ok(facade)

@@ -8,6 +8,7 @@ pub(crate) mod facade;
 pub(crate) mod metadata;
 mod packages;
 mod probe;
+mod stand_in;
 pub(crate) mod swap;
 pub(crate) mod tests;
 mod words;

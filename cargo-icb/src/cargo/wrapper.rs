@@ -9,8 +9,8 @@
 
 use super::attempt::{Attempts, Notes};
 use super::config::keyed;
-use super::probe;
 use super::swap::names;
+use super::{probe, stand_in};
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -89,13 +89,27 @@ pub(crate) fn run() -> ExitCode {
         harnesses: HARNESSES.map(path),
         flags: &flags,
     };
+    let notes = std::env::var_os(NOTES).map(|place| Notes::new(place.into(), &package, &version, arguments));
+    if let Some(stand_in) = stand_in::called_for() {
+        let source = stand_in.source_of(&package).filter(|_| !is_program(arguments));
+        return match (source, &library, notes) {
+            (Some(source), Some(library), _) => {
+                let arguments = stand_in::rewrite(arguments, source, library);
+                execute(compiler.command(swap.rewrite(&arguments, Facades::None, None)))
+            }
+            // Of a test only the harness is replaced.
+            (None, _, Some(notes)) if swap.harness(arguments, false).is_some() => {
+                Attempts { compiler, swap, facades: &[Facades::None], notes }.run(arguments)
+            }
+            _ => execute(compiler.command(swap.rewrite(arguments, Facades::None, None))),
+        };
+    }
     if !lists(PACKAGES) || excepted {
         return execute(compiler.command(swap.rewrite(arguments, Facades::None, None)));
     }
-    match std::env::var_os(NOTES) {
-        Some(directory) => {
-            let notes = Notes::new(directory.into(), &package, &version, arguments);
-            Attempts { compiler, swap, notes }.run(arguments)
+    match notes {
+        Some(notes) => {
+            Attempts { compiler, swap, facades: &[Facades::All, Facades::NotAlloc], notes }.run(arguments)
         }
         None => execute(compiler.command(swap.rewrite(arguments, Facades::All, None))),
     }
@@ -151,7 +165,7 @@ impl Compiler {
             None => Command::new(&self.rustc),
         };
         command.args(arguments);
-        let ours = [LIBRARY, PACKAGES, EXCEPT, MACROS, NOTES, NEXT, ACCESSES, OWN, HOOKS];
+        let ours = [LIBRARY, PACKAGES, EXCEPT, MACROS, NOTES, NEXT, ACCESSES, OWN, HOOKS, stand_in::SOURCE];
         ours.into_iter().chain(HARNESSES).for_each(|name| _ = command.env_remove(name));
         command
     }

@@ -50,6 +50,17 @@ fn header<T: ?Sized>(data: *const T) -> *const () {
 }
 
 impl<T: ?Sized> Arc<T> {
+    /// What loom's `Arc` has: `std`'s, made one of these.
+    ///
+    /// # Panics
+    /// If there is another owner.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn from_std(mut inner: ::std::sync::Arc<T>) -> Arc<T> {
+        assert!(::std::sync::Arc::get_mut(&mut inner).is_some(), "Arc provided to `from_std` is not unique");
+        Arc::wrap(inner)
+    }
+
     #[inline]
     const fn wrap(inner: ::std::sync::Arc<T>) -> Arc<T> {
         Arc { inner, gone: Gone }
