@@ -1,6 +1,6 @@
 //! `std::time`. Modelled: [`Instant`] and [`SystemTime`] read the virtual clock of the running execution, which moves
 //! when a timed wait or a sleep expires, when a thread pauses that has done nothing but read it, and when every thread waits
-//! and one of them has read it while spinning (1 ms, and twice as much each time); reading it is no step. The calendar time
+//! and one of them has read it while spinning (1 µs, and twice as much each time); reading it is no step. The calendar time
 //! of an execution begins at a fixed date. Outside an execution both read the real clocks. Durations and errors
 //! are `std`'s.
 //!

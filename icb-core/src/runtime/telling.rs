@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// Steps of a replay whose backtraces are taken: in longer executions only preemptions have one beyond.
 const MAX_STEPS_WITH_BACKTRACES: u64 = 3000;
-/// What passes when somebody has asked for the time in vain for the first time; it doubles each time, up to 12 days.
-const FIRST_WHILE: Duration = Duration::from_millis(1);
-const LONGEST_WHILE: u32 = 30;
+/// What passes when somebody has asked for the time in vain for the first time; it doubles each time, up to 35 minutes.
+const FIRST_WHILE: Duration = Duration::from_micros(1);
+const LONGEST_WHILE: u32 = 31;
 
 impl Execution {
     /// Completes a step that touched one object.
