@@ -37,6 +37,7 @@ pub(crate) unsafe fn restore_at_end<V>(value: *mut V, flags: *const AtomicU8, re
         return;
     }
     let Some(initial) = door::initial_bytes(value as usize, size_of::<V>()) else { return };
+    door::leave_value(value.cast(), size_of::<V>());
     let object = Object { value: value.cast(), flags, initial, drop: drop_value::<V> };
     door::on_execution_end(Box::new(move || object.put_back()));
 }

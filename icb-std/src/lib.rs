@@ -76,6 +76,8 @@ static ALLOCATOR: icb_core::runtime::Allocator = icb_core::runtime::Allocator;
 #[doc(hidden)]
 pub mod __private {
     #[cfg(icb)]
+    pub use crate::door::active;
+    #[cfg(icb)]
     pub use crate::thread::local::{Key, LocalKey};
     pub use ::std;
 }

@@ -104,7 +104,8 @@ pub(super) fn rewrite(arguments: &[OsString], source: &Path, library: &Path) -> 
     }
     let mut named = OsString::from("icb_std=");
     named.push(library);
-    rewritten.extend(["--cap-lints".into(), "allow".into(), "--extern".into(), named]);
+    let flags = ["--cap-lints", "allow", "--cfg", "icb", "--extern"].map(OsString::from);
+    rewritten.extend(flags.into_iter().chain([named]));
     rewritten
 }
 
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(
             rewritten.join(OsStr::new(" ")),
             "--crate-name loom --edition=2024 /s/lib.rs --crate-type lib -L dependency=/d \
-             --extern generator=/d/libgenerator.rmeta --cap-lints allow --extern icb_std=/d/libicb_std-1.rlib"
+             --extern generator=/d/libgenerator.rmeta --cap-lints allow --cfg icb --extern icb_std=/d/libicb_std-1.rlib"
         );
     }
 }

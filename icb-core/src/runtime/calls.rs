@@ -296,6 +296,14 @@ pub fn enter_static(address: *const ()) -> bool {
     is_static
 }
 
+/// Says that the value at this address is put back by the static object that it is in, with everything that an execution has
+/// made inside. Does nothing outside an execution.
+pub fn leave_value(address: *const (), size: usize) {
+    if let Some(running) = running() {
+        running.with(|e| e.statics.leave_value(address, size));
+    }
+}
+
 /// Runs `action` when the running execution has ended and none of its threads runs any more; the place to put a
 /// static object back to its initial value. Does nothing outside an execution.
 pub fn on_execution_end(action: Box<dyn FnOnce()>) {

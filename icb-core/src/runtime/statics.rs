@@ -11,6 +11,8 @@ const MAX_VARIABLE: usize = 1 << 20;
 pub(super) struct Statics {
     /// Atomics: address, size, and the value before the first use.
     atomics: Vec<(*mut u8, usize, [u8; 16])>,
+    /// Values of mirrored objects, by address and size, that these put back themselves: what was made inside is gone then.
+    values: Vec<(usize, usize)>,
     /// Whole variables that held their initial bytes when the execution first used something in them.
     variables: Vec<(usize, &'static [u8])>,
 }
@@ -18,6 +20,9 @@ pub(super) struct Statics {
 impl Statics {
     /// Remembers the value of a static atomic, and the variable that it is a part of.
     pub(super) fn keep_atomic(&mut self, address: *const (), size: usize) {
+        if self.values.iter().any(|&(start, size)| (start..start + size).contains(&address.addr())) {
+            return;
+        }
         self.keep_variable(address);
         let mut bytes = [0; 16];
         let size = size.min(bytes.len());
@@ -26,6 +31,11 @@ impl Statics {
         // exploration runs.
         unsafe { std::ptr::copy_nonoverlapping(address, bytes.as_mut_ptr(), size) };
         self.atomics.push((address, size, bytes));
+    }
+
+    /// Leaves a value to the object that it is in.
+    pub(super) fn leave_value(&mut self, address: *const (), size: usize) {
+        self.values.push((address.addr(), size));
     }
 
     /// Remembers the variable around an object, if it is as it was when the program began: what has been made by a

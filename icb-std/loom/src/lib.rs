@@ -9,7 +9,7 @@
 //! | loom | here |
 //! |---|---|
 //! | [`model()`], [`model::Builder`] | [`icb_std::model()`]: bound by bound, the failure with the fewest preemptions |
-//! | `sync`, `thread`, `hint`, `thread_local!` | the mirrored `std`, which has more than loom: `scope`, `Once`, `Weak`, `const` constructors |
+//! | `sync`, [`thread`], `hint`, `thread_local!` | the mirrored `std`, which has more than loom: `scope`, `Once`, `Weak`, `const` constructors |
 //! | [`cell::UnsafeCell`], [`cell::Cell`] | checked for data races as loom does, from `get` until the pointer is dropped |
 //! | [`sync::Notify`], [`lazy_static!`], [`alloc`], [`future`] | the same |
 //! | [`stop_exploring`], [`explore`], [`skip_branch`] | nothing: what loom leaves out is explored too |
@@ -26,16 +26,12 @@ pub mod future;
 pub mod lazy_static;
 pub mod model;
 pub mod sync;
+pub mod thread;
 
 #[doc(inline)]
 pub use model::model;
 
 pub use icb_std::thread_local;
-
-/// Mirrors `loom::thread`; see [`icb_std::thread`].
-pub mod thread {
-    pub use icb_std::thread::*;
-}
 
 /// Mirrors `loom::hint`.
 pub mod hint {

@@ -19,6 +19,8 @@ static LAZY: LazyLock<Mutex<Vec<usize>>> = LazyLock::new(|| {
     NUMBER.fetch_add(1, SeqCst);
     Mutex::new(vec![1])
 });
+static LAZY_COUNT: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(4));
+static ONCE_COUNT: OnceLock<AtomicUsize> = OnceLock::new();
 static WAITERS: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
 thread_local! {
@@ -46,6 +48,8 @@ fn use_all() {
     assert_eq!(LAZY.lock().unwrap().as_slice(), [1]);
     LAZY.lock().unwrap().push(2);
     assert_eq!(NUMBER.load(SeqCst), 9, "the initialiser has run in this execution");
+    assert_eq!(LAZY_COUNT.fetch_add(1, SeqCst), 4);
+    assert_eq!(ONCE_COUNT.get_or_init(|| AtomicUsize::new(8)).fetch_add(1, SeqCst), 8);
     for _ in 0..2 {
         thread::spawn(|| {
             assert_eq!(PLAIN_LOCAL.replace(6), 5);
