@@ -75,8 +75,13 @@ static ALLOCATOR: icb_core::runtime::Allocator = icb_core::runtime::Allocator;
 /// What the macros of this crate expand to; not part of the public interface.
 #[doc(hidden)]
 pub mod __private {
+    /// Whether the calling thread is one of an execution.
     #[cfg(icb)]
-    pub use crate::door::active;
+    #[must_use]
+    pub fn active() -> bool {
+        crate::door::active()
+    }
+
     #[cfg(icb)]
     pub use crate::thread::local::{Key, LocalKey};
     pub use ::std;
