@@ -316,6 +316,34 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
         .check(PASSED, &["run once unchanged::lib::tests::two_withdrawals"]);
 }
 
+#[test]
+fn tests_that_were_written_for_loom_run_as_they_are() {
+    let _alone = tool::alone();
+    let said = icb_with("written-for-loom", "test --loom --max-bound 3 --locked", &[]);
+    said.check(
+        FAILED,
+        &[
+            "proved written-for-loom::lib::tests::a_number_is_sent: no failure in any execution",
+            "FAILED written-for-loom::lib::tests::a_number_is_sent_too_weakly: data race: ",
+            "FAILED written-for-loom::lib::tests::a_pointer_that_lives_on: data race: ",
+            "proved written-for-loom::lib::tests::a_task_is_woken: no failure in any execution",
+            "proved written-for-loom::lib::tests::the_rest: no failure in any execution",
+            "FAILED written-for-loom::lib::tests::two_senders: data race: ",
+            "run once written-for-loom::lib::tests::no_model",
+            "4 passed, 3 failed",
+        ],
+    );
+    icb_with("written-for-loom", "replay two_senders", &[])
+        .check(FAILED, &["data race: ", "The failure shows again."]);
+    // Without the option it is the crate that its users get.
+    icb_with("written-for-loom", "test", &[])
+        .check(PASSED, &["one thread written-for-loom::lib::tests::without_loom"]);
+    icb_with("unchanged", "test --loom", &[])
+        .check(USAGE, &["depends on `loom`, so there is nothing to run with --loom; leave it out"]);
+    icb_with("written-for-loom", "test --loom --only loom", &[])
+        .check(USAGE, &["'--loom[=<CFG>]' cannot be used with '--only <PACKAGE>'"]);
+}
+
 /// Loads and stores that no type wraps: each program of the fixture has its verdict in its name.
 #[test]
 fn plain_memory_is_checked() {

@@ -1,5 +1,7 @@
 //! `loom::lazy_static!`: statics that are made when they are first used, anew in each execution.
 
+pub use icb_std::thread::{AccessError, panicking, yield_now};
+
 use icb_std::sync::LazyLock;
 use std::fmt;
 

@@ -168,7 +168,7 @@ pub(super) fn is_machinery_file(file: &str) -> bool {
     let mut components = file.split('/').peekable();
     let mut in_package = false;
     while let Some(component) = components.next() {
-        in_package |= package(component) && matches!(components.peek(), Some(&("src" | "harness")));
+        in_package |= package(component) && matches!(components.peek(), Some(&("src" | "harness" | "loom")));
     }
     in_package || file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
 }

@@ -1,38 +1,88 @@
-//! The crates' own unit tests, as they are in the published packages.
+//! The crates' own tests, as they are in the published packages: unit tests, and those that were written for loom.
 
 use super::run::Bench;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A published package, and how its tests are run.
+pub(crate) struct Package {
+    name: &'static str,
+    version: &'static str,
+    /// Options that select targets and features.
+    options: &'static str,
+    /// The configuration under which it uses loom.
+    loom: Option<&'static str>,
+}
+
+const fn package(name: &'static str, version: &'static str, options: &'static str) -> Package {
+    Package { name, version, options, loom: None }
+}
+
+const fn for_loom(
+    name: &'static str,
+    version: &'static str,
+    options: &'static str,
+    cfg: &'static str,
+) -> Package {
+    Package { name, version, options, loom: Some(cfg) }
+}
 
 /// Crates whose packages hold unit tests.
-const CRATES: [(&str, &str, &str); 6] = [
-    ("once_cell", "1.21.4", ""),
-    ("crossbeam-epoch", "0.9.21", "--lib"),
-    ("crossbeam-queue", "0.3.14", "--lib --tests"),
-    ("crossbeam-utils", "0.8.23", "--lib --tests"),
-    ("parking", "2.2.1", "--lib --tests"),
-    ("triomphe", "0.1.17", "--lib"),
+pub(crate) const UNIT_TESTS: [Package; 6] = [
+    package("once_cell", "1.21.4", ""),
+    package("crossbeam-epoch", "0.9.21", "--lib"),
+    package("crossbeam-queue", "0.3.14", "--lib --tests"),
+    package("crossbeam-utils", "0.8.23", "--lib --tests"),
+    package("parking", "2.2.1", "--lib --tests"),
+    package("triomphe", "0.1.17", "--lib"),
 ];
 
-/// The table. Good if at least five crates ran and every test that failed did so with a reason.
-pub(crate) fn table(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
-    println!("| crate | proved | one thread | run once | incomplete | failed | executions | reasons |");
-    println!("|---|---:|---:|---:|---:|---:|---:|---|");
+/// Crates whose packages hold tests for loom.
+pub(crate) const LOOM_TESTS: [Package; 13] = [
+    for_loom("arcstr", "1.2.0", "--lib", "loom"),
+    for_loom("async-event", "0.2.1", "--lib", "async_event_loom"),
+    for_loom("bytes", "1.12.1", "--lib", "loom"),
+    for_loom("concurrent-queue", "2.5.0", "--features loom --test loom", "loom"),
+    for_loom("crossbeam-epoch", "0.9.21", "--features loom --test loom", "crossbeam_loom"),
+    for_loom("diatomic-waker", "0.2.3", "--lib", "diatomic_waker_loom"),
+    for_loom("event-listener", "5.4.2", "--features loom --test loom", "loom"),
+    for_loom("haphazard", "0.1.8", "--test loom", "loom"),
+    for_loom("left-right", "0.11.8", "--test loom", "loom"),
+    for_loom("oneshot", "0.1.13", "--features loom --test loom --test sync", "oneshot_loom"),
+    for_loom("parking", "2.2.1", "--features loom --test loom", "loom"),
+    for_loom("sharded-slab", "0.1.7", "--lib", "loom"),
+    for_loom("tachyonix", "0.3.1", "--lib", "tachyonix_loom"),
+];
+
+/// How long loom is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The table of one list. Good if at least five crates ran.
+pub(crate) fn table(bench: &Bench, packages: &[Package], wanted: impl Fn(&str) -> bool) -> bool {
+    let for_loom = packages.iter().any(|package| package.loom.is_some());
+    let more = if for_loom { " seconds | loom |" } else { "" };
+    println!("| crate | proved | one thread | run once | incomplete | failed | executions |{more} reasons |");
+    println!("|---|---:|---:|---:|---:|---:|---:|{}---|", if for_loom { "---:|---|" } else { "" });
     let mut ran = 0;
     let mut asked = 0;
-    for (name, version, targets) in CRATES.into_iter().filter(|(name, ..)| wanted(name)) {
+    for package in packages.iter().filter(|package| wanted(package.name)) {
         asked += 1;
-        let manifest = match package(bench, name, version) {
+        let Package { name, version, options, .. } = package;
+        let manifest = match fetch(bench, name, version) {
             Ok(manifest) => manifest,
             Err(error) => {
                 println!("| {name} {version} | | | | | | | {error} |");
                 continue;
             }
         };
-        let arguments =
-            format!("{targets} --max-bound 2 --max-test-time 5s --max-executions 20000 --watchdog 5");
-        let said = bench.test(&format!("own-{name}"), &manifest, &arguments);
+        let limits = match package.loom {
+            Some(cfg) => format!("--loom={cfg} --max-bound 2 --max-test-time 60s --jobs 1"),
+            None => "--max-bound 2 --max-test-time 5s --max-executions 20000 --watchdog 5".to_owned(),
+        };
+        let kind = if package.loom.is_some() { "loom" } else { "own" };
+        let said = bench.test(&format!("{kind}-{name}"), &manifest, &format!("{options} {limits}"));
         let count = |word: &str| said.summary().filter(|line| line.starts_with(word)).count();
         let listed = |word: &str| {
             let lists = said.summary().filter_map(|line| line.strip_prefix(word));
@@ -51,8 +101,12 @@ pub(crate) fn table(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
         reasons.dedup();
         let (proved, one) = (count("proved "), listed("one thread "));
         ran += usize::from(proved + one > 0);
+        let beside = match package.loom {
+            Some(cfg) => format!(" {} | {} |", said.seconds(), with_loom(bench, &manifest, package, cfg)),
+            None => String::new(),
+        };
         println!(
-            "| {name} {version} | {proved} | {one} | {} | {} | {} | {} | {} |",
+            "| {name} {version} | {proved} | {one} | {} | {} | {} | {} |{beside} {} |",
             listed("run once ") + reasoned,
             count("incomplete "),
             count("FAILED "),
@@ -63,8 +117,47 @@ pub(crate) fn table(bench: &Bench, wanted: impl Fn(&str) -> bool) -> bool {
     ran >= asked.min(5)
 }
 
+/// What loom itself makes of the tests, with at most two preemptions: seconds, without those for building.
+fn with_loom(bench: &Bench, manifest: &Path, package: &Package, cfg: &str) -> String {
+    let command = |last: &[&str]| {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["test", "--release", "--quiet", "--manifest-path"]).arg(manifest);
+        command.arg("--target-dir").arg(bench.directory.join("target").join("loom"));
+        command.args(package.options.split_whitespace()).args(last);
+        command.env("RUSTFLAGS", format!("--cfg {cfg}")).env("LOOM_MAX_PREEMPTIONS", "2");
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        // A group of its own, which is ended as a whole.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command
+    };
+    if !command(&["--no-run"]).status().is_ok_and(|status| status.success()) {
+        return "not built".to_owned();
+    }
+    let begin = Instant::now();
+    let Ok(mut child) = command(&["--", "--test-threads=1"]).spawn() else { return "not run".to_owned() };
+    while begin.elapsed() < PATIENCE {
+        match child.try_wait() {
+            Ok(Some(status)) => {
+                let verdict = if status.success() { "" } else { ", failed" };
+                return format!("{:.2}{verdict}", begin.elapsed().as_secs_f64());
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+            Err(error) => return error.to_string(),
+        }
+    }
+    #[cfg(unix)]
+    // SAFETY: a plain system call, for the group of a child that has not been waited for.
+    unsafe {
+        libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL)
+    };
+    let _ = child.kill();
+    let _ = child.wait();
+    format!("more than {}", PATIENCE.as_secs())
+}
+
 /// A copy of the published package.
-fn package(bench: &Bench, name: &str, version: &str) -> Result<PathBuf, String> {
+fn fetch(bench: &Bench, name: &str, version: &str) -> Result<PathBuf, String> {
     let copy = bench.directory.join("packages").join(format!("{name}-{version}"));
     let manifest = copy.join("Cargo.toml");
     if manifest.exists() {
