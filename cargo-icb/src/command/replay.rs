@@ -176,6 +176,7 @@ fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
         instrument: list(&stored.instrument, &given.instrument),
         only: list(&stored.only, &given.only),
         except: list(&stored.except, &given.except),
+        loom: given.loom.clone().or_else(|| stored.loom.clone()),
         accesses: given.accesses || stored.accesses && !given.no_accesses,
         no_accesses: given.no_accesses || stored.no_accesses && !given.accesses,
         ..BuildArgs::default()
