@@ -93,24 +93,8 @@ impl Execution {
         }
         self.catch_up();
         let place = self.place();
-        let point = SchedulingPoint {
-            step: self.step_count,
-            previous: self.previous,
-            yielded: self.yielded,
-            enabled: &self.enabled,
-            early: &self.early,
-            pending: &self.pending,
-            others_unchanged: !self.has_counts && self.awaited.is_empty(),
-            awaited: &self.awaited,
-            ended: &self.ended,
-            place,
-        };
-        let chooser = match self.chooser {
-            // SAFETY: see `chooser_mut`; the chooser does not lead back to the execution.
-            Some(chooser) => unsafe { &mut *chooser },
-            None => unreachable!("an execution runs only between begin and detach"),
-        };
-        let Some(thread) = chooser.choose_thread(&point) else {
+        let point = self.point(place, !self.has_counts);
+        let Some(thread) = self.ask(|chooser| chooser.choose_thread(&point)) else {
             let default = point.default_choice();
             return self.go_on_unchosen(default);
         };
@@ -202,6 +186,33 @@ impl Execution {
         let count = self.foreseen.interrupt();
         if count > 0 {
             self.chooser_mut().skip(count);
+        }
+    }
+
+    /// What there is to choose from. `counts_unchanged`: the counts that operations of other threads depend on are what they were.
+    #[inline(always)]
+    pub(super) fn point(&self, place: u64, counts_unchanged: bool) -> SchedulingPoint<'_> {
+        SchedulingPoint {
+            step: self.step_count,
+            previous: self.previous,
+            yielded: self.yielded,
+            enabled: &self.enabled,
+            early: &self.early,
+            pending: &self.pending,
+            others_unchanged: counts_unchanged && self.awaited.is_empty(),
+            awaited: &self.awaited,
+            ended: &self.ended,
+            place,
+        }
+    }
+
+    /// Asks the chooser something about a point, which borrows the execution.
+    #[inline(always)]
+    pub(super) fn ask<R>(&self, question: impl FnOnce(&mut dyn Chooser) -> R) -> R {
+        match self.chooser {
+            // SAFETY: see `chooser_mut`; the chooser does not lead back to the execution.
+            Some(chooser) => question(unsafe { &mut *chooser }),
+            None => unreachable!("an execution runs only between begin and detach"),
         }
     }
 

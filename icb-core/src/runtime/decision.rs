@@ -97,24 +97,8 @@ impl Execution {
         }
         self.catch_up();
         let place = self.place();
-        let point = SchedulingPoint {
-            step: self.step_count,
-            previous: self.previous,
-            yielded: self.yielded,
-            enabled: &self.enabled,
-            early: &self.early,
-            pending: &self.pending,
-            others_unchanged: self.awaited.is_empty(),
-            awaited: &self.awaited,
-            ended: &self.ended,
-            place,
-        };
-        let chooser = match self.chooser {
-            // SAFETY: see `chooser_mut`; the chooser does not lead back to the execution.
-            Some(chooser) => unsafe { &mut *chooser },
-            None => unreachable!("an execution runs only between begin and detach"),
-        };
-        let Some(thread) = chooser.choose_thread(&point) else {
+        let point = self.point(place, true);
+        let Some(thread) = self.ask(|chooser| chooser.choose_thread(&point)) else {
             let default = point.default_choice();
             return self.go_on_unchosen(default);
         };
@@ -171,27 +155,12 @@ impl Execution {
         self.catch_up();
         let place = self.place();
         let counts_unchanged = !self.has_counts || (self.every_point && !self.refresh_counts());
-        let point = SchedulingPoint {
-            step: self.step_count,
-            previous: self.previous,
-            // Where nobody could go on, whoever is let on now preempts nobody.
-            yielded: self.yielded || free,
-            enabled: &self.enabled,
-            early: &self.early,
-            pending: &self.pending,
-            others_unchanged: counts_unchanged && self.awaited.is_empty(),
-            awaited: &self.awaited,
-            ended: &self.ended,
-            place,
-        };
-        let chooser = match self.chooser {
-            // SAFETY: see `chooser_mut`; the chooser does not lead back to the execution.
-            Some(chooser) => unsafe { &mut *chooser },
-            None => unreachable!("an execution runs only between begin and detach"),
-        };
-        let (thread, runs_out) = match chooser.choose_thread(&point) {
+        let mut point = self.point(place, counts_unchanged);
+        // Where nobody could go on, whoever is let on now preempts nobody.
+        point.yielded |= free;
+        let (thread, runs_out) = match self.ask(|chooser| chooser.choose_thread(&point)) {
             Some(thread) => (thread, false),
-            None => match chooser.divergence() {
+            None => match self.ask(|chooser| chooser.divergence()) {
                 Some(message) => {
                     self.fail(Failure::new(FailureKind::Divergence, message));
                     return Next::Suspend;

@@ -10,7 +10,7 @@ use super::coroutine::Pool;
 use super::objects::Object;
 use super::slots::Slots;
 use crate::memory::shadow::Shadow;
-use crate::program::{Chooser, End, Foreseen, Granularity, Observer, Place, SchedulingPoint, ThreadSet};
+use crate::program::{Chooser, End, Foreseen, Granularity, Observer, Place, ThreadSet};
 use crate::recording::Tape;
 use crate::trace::{Access, Failure, FailureKind, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId};
 use std::collections::HashSet;
@@ -522,19 +522,7 @@ impl Execution {
             let blocked =
                 self.left_waiting || matches!(&end, End::Failed(failure) if !failure.waiting.is_empty());
             let without = (!blocked).then_some(me);
-            let place = 0;
-            let point = SchedulingPoint {
-                step: self.step_count,
-                previous: self.previous,
-                yielded: self.yielded,
-                enabled: &self.enabled,
-                early: &self.early,
-                pending: &self.pending,
-                others_unchanged: false,
-                awaited: &self.awaited,
-                ended: &self.ended,
-                place,
-            };
+            let point = self.point(0, false);
             if let Some(chooser) = self.chooser {
                 // SAFETY: see `chooser_mut`.
                 unsafe { (*chooser).over(&point, without) };
