@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 /// The package and the source that is compiled in its place, separated by `=`.
 pub(super) const SOURCE: &str = "ICB_SWAP_STAND_IN";
 
+/// The edition that stand-ins are written in.
+const EDITION: &str = "2024";
+
 /// A package that can be stood in for.
 #[derive(Debug)]
 pub(crate) struct StandIn {
@@ -108,9 +111,6 @@ pub(super) fn rewrite(arguments: &[OsString], source: &Path, library: &Path) -> 
     rewritten.extend(flags.into_iter().chain([named]));
     rewritten
 }
-
-/// The edition that stand-ins are written in.
-const EDITION: &str = "2024";
 
 #[cfg(test)]
 mod tests {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// How libtest says that a `#[should_panic]` test has not panicked.
 const DID_NOT_PANIC: &str = "test did not panic as expected";
-/// How the runtime and the library say that a stack was too small.
-const OVERFLOWS: [&str; 2] = ["coroutine has overflowed its stack", "has overflowed its stack"];
+/// How std and the engine say that a stack was too small.
+const OVERFLOW: &str = "has overflowed its stack";
 /// Lines of output that a message quotes.
 const QUOTED: usize = 12;
 
@@ -151,7 +151,7 @@ pub(crate) fn add(mut sum: BoundReport, other: &BoundReport) -> BoundReport {
 
 /// The failure of a process that died inside a model.
 fn death(outcome: &Outcome, told: &ModelOutcome, recording: Option<Flight>) -> Failure {
-    let overflow = OVERFLOWS.iter().any(|words| outcome.output.contains(words));
+    let overflow = outcome.output.contains(OVERFLOW);
     let (kind, how) = match outcome.end {
         End::Signal(_) if overflow => {
             (FailureKind::StackOverflow, "a thread overflowed its stack".to_owned())

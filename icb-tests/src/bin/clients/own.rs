@@ -26,7 +26,7 @@ const fn for_loom(
     options: &'static str,
     cfg: &'static str,
 ) -> Package {
-    Package { name, version, options, loom: Some(cfg) }
+    Package { loom: Some(cfg), ..package(name, version, options) }
 }
 
 /// Crates whose packages hold unit tests.
