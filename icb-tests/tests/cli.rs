@@ -163,6 +163,31 @@ fn a_failure_that_does_not_come_is_missed() {
     said.check(FAILED, &["fails_as_expected"]);
 }
 
+/// One bound sees some of the executions only, and so does each of several processes.
+#[test]
+fn what_a_test_says_of_all_executions_is_judged_after_the_last_bound() {
+    let _alone = tool::alone();
+    icb("test --test afterwards --max-bound 1").check(
+        FAILED,
+        &[
+            "proved cases::afterwards::both_results_are_seen: no failure in any execution with at most 1 preemption",
+            "ok bound 0  cases::afterwards::a_third_result_is_not_seen",
+            "FAILED cases::afterwards::a_third_result_is_not_seen: the test failed outside any model",
+            "what all executions come to",
+            "1 passed, 1 failed",
+        ],
+    );
+    icb("test --test afterwards --max-bound 0").check(
+        FAILED,
+        &["FAILED cases::afterwards::both_results_are_seen: the test failed outside any model"],
+    );
+    icb("test --test afterwards --reduction none both").check(PASSED, &["1 passed, 0 failed"]);
+    icb("test --test afterwards --max-executions 3 both").check(
+        INCOMPLETE,
+        &["stopped by the limit on executions", "after bound 0 the test failed outside any model"],
+    );
+}
+
 #[test]
 fn every_failure_is_told_stored_and_replayed() {
     let _alone = tool::alone();
@@ -183,7 +208,7 @@ fn every_failure_is_told_stored_and_replayed() {
             // The others run on.
             "proved cases::holding::counts_under_a_lock",
             "run once cases::holding::has_no_model",
-            "6 passed, 9 failed",
+            "7 passed, 10 failed",
             // The report.
             "1 preemption, found in execution ",
             "▶1         │ preempted by T1",

@@ -1,24 +1,24 @@
 //! `cargo icb test`: builds, runs the plan, stores and replays what fails, and tells.
 
+mod afterwards;
+mod finding;
 mod progress;
 
 use crate::cargo::build::{self, Build};
 use crate::cargo::metadata::Workspace;
 use crate::cargo::tests::{Test, select};
-use crate::cli::{BuildArgs, TestArgs};
-use crate::event::{Event, Finding, Finished, Tally, search_words};
+use crate::cli::TestArgs;
+use crate::event::{Event, Finished, Tally, search_words};
 use crate::exit_code::{Error, Exit};
 use crate::interrupt::Interrupt;
 use crate::report::console::REDRAW;
 use crate::report::output::Output;
 use crate::resume::{Parts, Rounds};
 use crate::runs::Recorder;
-use crate::settings::Search;
-use crate::store::{Store, StoredFailure, resolve, test_path};
+use crate::store::{Store, test_path};
 use crate::worker::budget::{Budget, End};
 use crate::worker::plan::{Plan, Task};
 use crate::worker::process::{self, Launch};
-use crate::worker::replay::{self, Replay, Replayed};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
@@ -54,6 +54,7 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         rounds: progress::load(arguments, &workspace, &tests)?,
         parts: Mutex::default(),
         tokens: Tokens::new(&progress::work(arguments, &workspace)),
+        afterwards: Mutex::default(),
     };
     let started = Instant::now();
     let names = tests.iter().map(|test| test.id.to_string()).collect();
@@ -88,6 +89,8 @@ struct Run<'a> {
     /// By test and bound what a shard has done.
     parts: Mutex<BTreeMap<(usize, u32), Parts>>,
     tokens: Tokens,
+    /// Tests that have failed outside their models although those held, and at which bound.
+    afterwards: Mutex<BTreeMap<usize, u32>>,
 }
 
 impl Run<'_> {
@@ -222,7 +225,8 @@ impl Run<'_> {
                 let parts =
                     outcome.models.iter_mut().filter_map(|(&model, told)| Some((model, told.part.take()?)));
                 lock(&self.parts).insert((task.test, task.min_bound), parts.collect());
-                (judge(&outcome, |model| flight::read(&directory, model)), figures(&outcome))
+                let verdict = judge(&outcome, |model| flight::read(&directory, model));
+                (self.weigh(task, &outcome, verdict, &stop), figures(&outcome))
             }
             Err(error) => {
                 let path = launch.test.executable.path.display();
@@ -290,91 +294,6 @@ impl Run<'_> {
     /// Where the process of a task keeps its files. The next bound finds there what this one leaves.
     fn directory(&self, task: Task) -> PathBuf {
         progress::work(self.arguments, self.workspace).join(test_path(&self.tests[task.test].id))
-    }
-
-    /// Stores a failure and replays it to learn its trace.
-    fn explain(&self, task: Task, model: u32, failure: &Failure) -> Finding {
-        if failure.kind == FailureKind::Divergence {
-            let note = "There is nothing to replay: the test does not do the same under the same schedule.";
-            return Finding { failure: failure.clone(), notes: vec![note.to_owned()], command: None };
-        }
-        let test = &self.tests[task.test];
-        let mut notes = Vec::new();
-        // What has been decided for this build holds for its replay.
-        let accesses = test.executable.accesses;
-        let build = &BuildArgs { accesses, no_accesses: !accesses, ..self.arguments.build.clone() };
-        let stored = StoredFailure::new(&test.id, model, failure, &self.arguments.search, build);
-        let mut command = self.command(test);
-        match self.store.save(&stored) {
-            Ok(path) => notes.push(format!("Stored in {}", path.display())),
-            Err(error) => {
-                notes.push(format!("Not stored: {error}"));
-                command = format!("cargo icb replay {} --schedule '{}'", test.id, failure.schedule);
-                if model > 0 {
-                    command += &format!(" --model {model}");
-                }
-            }
-        }
-        let directory = self.directory(task).join("replay");
-        let search = &self.arguments.search;
-        let replay = Replay { test, model, schedule: &failure.schedule, search, directory };
-        let mut shown = failure.clone();
-        match replay::run(replay) {
-            Replayed::Fails(replayed) => {
-                if replayed.kind != failure.kind {
-                    notes.push(format!("The search found: {failure}"));
-                }
-                if replayed.schedule != failure.schedule && !replayed.schedule.entries().is_empty() {
-                    // A simpler one; if it cannot be stored, the one that was found is.
-                    let search = Search { simplify: None, ..search.clone() };
-                    let _ = self.store.save(&StoredFailure::new(&test.id, model, &replayed, &search, build));
-                }
-                shown = *replayed;
-                if shown.schedule.entries().is_empty() {
-                    shown.schedule = failure.schedule.clone();
-                }
-            }
-            Replayed::Passes(passed) => {
-                shown.trace = passed.trace;
-                notes.push(
-                    "The replay passed: the test depends on something other than the schedule (time, addresses, randomness, files)".to_owned(),
-                );
-            }
-            Replayed::Diverges(divergence) => {
-                notes.push(format!("The replay did not follow the schedule: {}", divergence.message));
-            }
-            Replayed::Broken(message) => notes.push(format!("The replay could not be run: {message}")),
-        }
-        shown.execution = failure.execution;
-        shown.bound = failure.bound;
-        if let Err(error) = self.store.save_trace(&test.id, &shown) {
-            notes.push(format!("The trace is not stored: {error}"));
-        }
-        Finding { failure: shown, notes, command: Some(command) }
-    }
-
-    /// The shortest command that replays a test's stored failure.
-    fn command(&self, test: &Test<'_>) -> String {
-        let mut ids: Vec<String> = self.tests.iter().map(|test| test.id.to_string()).collect();
-        ids.extend(
-            self.store.all().into_iter().filter_map(|(_, stored)| Some(stored.ok()?.id().to_string())),
-        );
-        ids.sort();
-        ids.dedup();
-        let borrowed: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let name = if resolve(&test.id.name, &borrowed).len() == 1 {
-            test.id.name.clone()
-        } else {
-            test.id.to_string()
-        };
-        let mut command = format!("cargo icb replay {name}");
-        if let Some(path) = &self.arguments.build.manifest_path {
-            command += &format!(" --manifest-path {}", path.display());
-        }
-        if let Some(path) = &self.arguments.build.target_dir {
-            command += &format!(" --target-dir {}", path.display());
-        }
-        command
     }
 }
 

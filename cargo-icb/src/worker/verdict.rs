@@ -108,6 +108,11 @@ pub(crate) fn judge(outcome: &Outcome, recording: impl Fn(u32) -> Option<Flight>
     }
 }
 
+/// What the models of a test say, whatever comes after them; `None` if there are none.
+pub(crate) fn of_models(outcome: &Outcome) -> Option<Verdict> {
+    (!outcome.models.is_empty()).then(|| completeness(outcome, false))
+}
+
 fn completeness(outcome: &Outcome, expects_failure: bool) -> Verdict {
     let reports = || outcome.models.values().filter_map(|told| told.finished.as_ref());
     let bounds = || outcome.models.values().flat_map(|told| &told.bounds);

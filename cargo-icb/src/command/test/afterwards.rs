@@ -1,0 +1,67 @@
+//! Tests that fail after their models have passed. What they assert there may be about all executions together ("both
+//! outcomes were seen"), of which one bound, or one of several processes, sees a part only.
+
+use super::Run;
+use super::progress::lock;
+use crate::worker::flight;
+use crate::worker::plan::Task;
+use crate::worker::process::{self, Launch, Outcome, Stop};
+use crate::worker::verdict::{Verdict, judge, of_models};
+
+impl Run<'_> {
+    /// A test that fails outside its models although those hold goes on to the next bound. After the last one it is run
+    /// again in one process, all bounds together, and that decides.
+    pub(super) fn weigh(&self, task: Task, outcome: &Outcome, verdict: Verdict, stop: Stop<'_>) -> Verdict {
+        match verdict {
+            Verdict::Ordinary { output } if self.arguments.shard.is_none() => match of_models(outcome) {
+                Some(Verdict::Holds { last, exhausted, .. }) => {
+                    lock(&self.afterwards).insert(task.test, task.min_bound);
+                    if !last && self.has_more_than(task) {
+                        return Verdict::Holds { last, exhausted, expects_failure: false };
+                    }
+                    self.all_together(task, output, stop)
+                }
+                _ => Verdict::Ordinary { output },
+            },
+            Verdict::Incomplete { reason } => match lock(&self.afterwards).get(&task.test) {
+                Some(bound) => Verdict::Incomplete {
+                    reason: format!("{reason}; after bound {bound} the test failed outside any model"),
+                },
+                None => Verdict::Incomplete { reason },
+            },
+            other => other,
+        }
+    }
+
+    /// Whether there is a bound after the task's.
+    fn has_more_than(&self, task: Task) -> bool {
+        self.strategy().is_by_preemptions() && self.arguments.max_bound.allows(task.min_bound + 1)
+    }
+
+    /// Runs a test in one process, from bound 0 to the task's last.
+    fn all_together(&self, task: Task, output: String, stop: Stop<'_>) -> Verdict {
+        let mut environment = self.arguments.search.environment();
+        environment.push(("ICB_MIN_BOUND", "0".to_owned()));
+        environment.push(("ICB_MAX_BOUND", task.max_bound.to_string()));
+        let directory = self.directory(task).join("together");
+        let launch = Launch {
+            test: &self.tests[task.test],
+            directory: directory.clone(),
+            environment,
+            watchdog: self.arguments.search.watchdog,
+            stop,
+        };
+        match process::run(&launch, &mut |_| {}) {
+            Ok(outcome) => match judge(&outcome, |model| flight::read(&directory, model)) {
+                Verdict::Incomplete { reason } => {
+                    Verdict::Ordinary { output: format!("{output}\n(run again in one process: {reason})") }
+                }
+                verdict => verdict,
+            },
+            Err(error) => {
+                let path = launch.test.executable.path.display();
+                Verdict::Broken(format!("cannot run {path}: {error}"))
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What is told of a failure: it is stored, replayed to learn its trace, and gets the command that replays it.
+
+use super::Run;
+use crate::cargo::tests::Test;
+use crate::cli::BuildArgs;
+use crate::event::Finding;
+use crate::settings::Search;
+use crate::store::{StoredFailure, resolve};
+use crate::worker::plan::Task;
+use crate::worker::replay::{self, Replay, Replayed};
+use icb_core::trace::{Failure, FailureKind};
+
+impl Run<'_> {
+    /// Stores a failure and replays it to learn its trace.
+    pub(super) fn explain(&self, task: Task, model: u32, failure: &Failure) -> Finding {
+        if failure.kind == FailureKind::Divergence {
+            let note = "There is nothing to replay: the test does not do the same under the same schedule.";
+            return Finding { failure: failure.clone(), notes: vec![note.to_owned()], command: None };
+        }
+        let test = &self.tests[task.test];
+        let mut notes = Vec::new();
+        // What has been decided for this build holds for its replay.
+        let accesses = test.executable.accesses;
+        let build = &BuildArgs { accesses, no_accesses: !accesses, ..self.arguments.build.clone() };
+        let stored = StoredFailure::new(&test.id, model, failure, &self.arguments.search, build);
+        let mut command = self.command(test);
+        match self.store.save(&stored) {
+            Ok(path) => notes.push(format!("Stored in {}", path.display())),
+            Err(error) => {
+                notes.push(format!("Not stored: {error}"));
+                command = format!("cargo icb replay {} --schedule '{}'", test.id, failure.schedule);
+                if model > 0 {
+                    command += &format!(" --model {model}");
+                }
+            }
+        }
+        let directory = self.directory(task).join("replay");
+        let search = &self.arguments.search;
+        let replay = Replay { test, model, schedule: &failure.schedule, search, directory };
+        let mut shown = failure.clone();
+        match replay::run(replay) {
+            Replayed::Fails(replayed) => {
+                if replayed.kind != failure.kind {
+                    notes.push(format!("The search found: {failure}"));
+                }
+                if replayed.schedule != failure.schedule && !replayed.schedule.entries().is_empty() {
+                    // A simpler one; if it cannot be stored, the one that was found is.
+                    let search = Search { simplify: None, ..search.clone() };
+                    let _ = self.store.save(&StoredFailure::new(&test.id, model, &replayed, &search, build));
+                }
+                shown = *replayed;
+                if shown.schedule.entries().is_empty() {
+                    shown.schedule = failure.schedule.clone();
+                }
+            }
+            Replayed::Passes(passed) => {
+                shown.trace = passed.trace;
+                notes.push(
+                    "The replay passed: the test depends on something other than the schedule (time, addresses, randomness, files)".to_owned(),
+                );
+            }
+            Replayed::Diverges(divergence) => {
+                notes.push(format!("The replay did not follow the schedule: {}", divergence.message));
+            }
+            Replayed::Broken(message) => notes.push(format!("The replay could not be run: {message}")),
+        }
+        shown.execution = failure.execution;
+        shown.bound = failure.bound;
+        if let Err(error) = self.store.save_trace(&test.id, &shown) {
+            notes.push(format!("The trace is not stored: {error}"));
+        }
+        Finding { failure: shown, notes, command: Some(command) }
+    }
+
+    /// The shortest command that replays a test's stored failure.
+    fn command(&self, test: &Test<'_>) -> String {
+        let mut ids: Vec<String> = self.tests.iter().map(|test| test.id.to_string()).collect();
+        ids.extend(
+            self.store.all().into_iter().filter_map(|(_, stored)| Some(stored.ok()?.id().to_string())),
+        );
+        ids.sort();
+        ids.dedup();
+        let borrowed: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let name = if resolve(&test.id.name, &borrowed).len() == 1 {
+            test.id.name.clone()
+        } else {
+            test.id.to_string()
+        };
+        let mut command = format!("cargo icb replay {name}");
+        if let Some(path) = &self.arguments.build.manifest_path {
+            command += &format!(" --manifest-path {}", path.display());
+        }
+        if let Some(path) = &self.arguments.build.target_dir {
+            command += &format!(" --target-dir {}", path.display());
+        }
+        command
+    }
+}
