@@ -344,7 +344,7 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
 #[test]
 fn tests_that_were_written_for_loom_run_as_they_are() {
     let _alone = tool::alone();
-    let said = icb_with("written-for-loom", "test --loom --max-bound 3 --locked", &[]);
+    let said = icb_with("written-for-loom", "test --loom --lib --max-bound 3 --locked", &[]);
     said.check(
         FAILED,
         &[
@@ -360,8 +360,19 @@ fn tests_that_were_written_for_loom_run_as_they_are() {
     );
     icb_with("written-for-loom", "replay two_senders", &[])
         .check(FAILED, &["data race: ", "The failure shows again."]);
+    // Then what is std's is seen as well, and all memory.
+    icb_with("written-for-loom", "test --loom --accesses --test raw_memory", &[]).check(
+        FAILED,
+        &[
+            "proved written-for-loom::raw_memory::under_a_real_lock: no failure",
+            "FAILED written-for-loom::raw_memory::without_a_lock: data race: ",
+            "1 passed, 1 failed",
+        ],
+    );
+    icb_with("written-for-loom", "replay without_a_lock", &[])
+        .check(FAILED, &["data race: ", "The failure shows again."]);
     // Without the option it is the crate that its users get.
-    icb_with("written-for-loom", "test", &[])
+    icb_with("written-for-loom", "test --lib", &[])
         .check(PASSED, &["one thread written-for-loom::lib::tests::without_loom"]);
     icb_with("unchanged", "test --loom", &[])
         .check(USAGE, &["depends on `loom`, so there is nothing to run with --loom; leave it out"]);

@@ -92,17 +92,17 @@ pub(crate) fn run() -> ExitCode {
     let notes = std::env::var_os(NOTES).map(|place| Notes::new(place.into(), &package, &version, arguments));
     if let Some(stand_in) = stand_in::called_for() {
         let source = stand_in.source_of(&package).filter(|_| !is_program(arguments));
-        return match (source, &library, notes) {
-            (Some(source), Some(library), _) => {
-                let arguments = stand_in::rewrite(arguments, source, library);
-                execute(compiler.command(swap.rewrite(&arguments, Facades::None, None)))
-            }
-            // Of a test only the harness is replaced.
-            (None, _, Some(notes)) if swap.harness(arguments, false).is_some() => {
-                Attempts { compiler, swap, facades: &[Facades::None], notes }.run(arguments)
-            }
-            _ => execute(compiler.command(swap.rewrite(arguments, Facades::None, None))),
-        };
+        if let Some((source, library)) = source.zip(library.as_deref()) {
+            let arguments = stand_in::rewrite(arguments, source, library);
+            return execute(compiler.command(swap.rewrite(&arguments, Facades::None, None)));
+        }
+        // What orders accesses has to be seen, also where it is std's; else the crates are what they are.
+        if std::env::var_os(ACCESSES).is_none() {
+            return match notes.filter(|_| swap.harness(arguments, false).is_some()) {
+                Some(notes) => Attempts { compiler, swap, facades: &[Facades::None], notes }.run(arguments),
+                None => execute(compiler.command(swap.rewrite(arguments, Facades::None, None))),
+            };
+        }
     }
     if !lists(PACKAGES) || excepted {
         return execute(compiler.command(swap.rewrite(arguments, Facades::None, None)));
