@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is packed, relative to the root of the repository: files, and directories with everything below them.
-const PACKED: [&str; 9] = [
+const PACKED: [&str; 10] = [
     "Cargo.toml",
     "Cargo.lock",
     "icb-core/Cargo.toml",
@@ -16,6 +16,7 @@ const PACKED: [&str; 9] = [
     "icb-std/src",
     "icb-std/harness",
     "icb-std/loom/src",
+    "icb-std/shuttle/src",
 ];
 
 fn main() {

@@ -397,6 +397,17 @@ pub(crate) struct BuildArgs {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loom: Option<String>,
+    /// The same for tests that were written for shuttle: compile icb in the place of the crate `shuttle`
+    #[arg(
+        long,
+        value_name = "CFG",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "shuttle",
+        conflicts_with_all = ["only", "except", "instrument"]
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) shuttle: Option<String>,
     /// Check every load and store of memory that no type wraps (raw pointers, `UnsafeCell::get`, `static mut`), or say why
     /// that is not possible [default: where there is unsafe code and it is possible]
     #[arg(long, overrides_with = "no_accesses")]

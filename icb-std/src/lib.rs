@@ -82,6 +82,13 @@ pub mod __private {
         crate::door::active()
     }
 
+    /// Says which thread the caller is, in every execution the same.
+    #[cfg(icb)]
+    #[must_use]
+    pub fn thread_key() -> u64 {
+        crate::door::thread_key()
+    }
+
     #[cfg(icb)]
     pub use crate::thread::local::{Key, LocalKey};
     pub use ::std;

@@ -380,6 +380,55 @@ fn tests_that_were_written_for_loom_run_as_they_are() {
         .check(USAGE, &["'--loom[=<CFG>]' cannot be used with '--only <PACKAGE>'"]);
 }
 
+#[test]
+fn tests_that_were_written_for_shuttle_run_as_they_are() {
+    let _alone = tool::alone();
+    let said = icb_with("written-for-shuttle", "test --shuttle --max-bound 3 --locked", &[]);
+    said.check(
+        FAILED,
+        &[
+            "proved written-for-shuttle::lib::tests::a_lock_is_one: no failure in any execution",
+            "FAILED written-for-shuttle::lib::tests::a_number_is_drawn: panic: assertion `left != right` failed",
+            "proved written-for-shuttle::lib::tests::a_server_is_left_alone: no failure in any execution",
+            "proved written-for-shuttle::lib::tests::a_task_is_aborted_or_has_ended: no failure in any execution",
+            "FAILED written-for-shuttle::lib::tests::a_task_waits_for_ever: deadlock: ",
+            "FAILED written-for-shuttle::lib::tests::a_thread_that_nobody_joins_waits_for_ever: deadlock: ",
+            "proved written-for-shuttle::lib::tests::numbers_are_the_threads_own: no failure in any execution",
+            "proved written-for-shuttle::lib::tests::tasks_hand_over: no failure in any execution",
+            "FAILED written-for-shuttle::lib::tests::tasks_hand_over_too_early: panic: there is no letter",
+            "FAILED written-for-shuttle::lib::tests::the_last_place_is_given_once: panic: two have entered",
+            "FAILED bound 1  written-for-shuttle::lib::tests::the_last_place_is_given_once",
+            "proved written-for-shuttle::lib::tests::the_rest: no failure in any execution",
+            "run once written-for-shuttle::lib::tests::no_model",
+            "7 passed, 5 failed",
+            "Replay it with:  cargo icb replay tests::the_last_place_is_given_once",
+        ],
+    );
+    // As printed; what is drawn at random is drawn again.
+    for test in ["tests::the_last_place_is_given_once", "tests::a_number_is_drawn"] {
+        icb_with("written-for-shuttle", &format!("replay {test}"), &[])
+            .check(FAILED, &["panic: ", "The failure shows again."]);
+    }
+    // Without the option it is the crate that its users get.
+    icb_with("written-for-shuttle", "test", &[])
+        .check(PASSED, &["one thread written-for-shuttle::lib::tests::without_shuttle"]);
+    // Where shuttle is there for the tests alone, or as a feature says.
+    icb_with("written-for-shuttle", "test --shuttle -p for-tests", &[])
+        .check(PASSED, &["ok for-tests::lib::tests::documented: fails as expected: panic: "]);
+    icb_with("written-for-shuttle", "test --shuttle -p by-feature --features shuttle", &[])
+        .check(PASSED, &["proved by-feature::lib::tickets_differ: no failure in any execution (exhaustive)"]);
+    for (arguments, variables, said) in [
+        ("test -p by-feature --features shuttle", &[][..], "hint: the feature `shuttle` is on"),
+        ("test", &[("RUSTFLAGS", "--cfg shuttle")][..], "hint: --cfg shuttle is on"),
+    ] {
+        // Here the package is a stub that does not compile.
+        icb_with("written-for-shuttle", arguments, variables)
+            .check(NOT_BUILT, &[said, "with --shuttle icb is compiled in its place"]);
+    }
+    icb_with("unchanged", "test --shuttle", &[])
+        .check(USAGE, &["depends on `shuttle`, so there is nothing to run with --shuttle; leave it out"]);
+}
+
 /// Loads and stores that no type wraps: each program of the fixture has its verdict in its name.
 #[test]
 fn plain_memory_is_checked() {

@@ -4,7 +4,7 @@ use super::accesses::{self, Decision, Seen};
 use super::attempt::Note;
 use super::config::{self, Config, Route, bootstrap};
 use super::metadata::{Workspace, has_harness};
-use super::stand_in::StandIn;
+use super::stand_in::{self, StandIns};
 use super::tests::TargetId;
 use super::zero::{Lists, Zero, divide};
 use super::{facade, probe, swap, wrapper};
@@ -112,16 +112,19 @@ fn build_unchanged(
     built: &mut Build,
 ) -> Result<(), Error> {
     let mut recipe = Recipe::new(workspace, options)?;
-    let stand_in = StandIn::asked_for(options);
-    if let Some(stand_in) = &stand_in {
-        stand_in.check(workspace, options)?;
+    let stand_ins = StandIns::asked_for(options);
+    if let Some(stand_ins) = &stand_ins {
+        stand_ins.check(workspace, options)?;
+    }
+    for hint in stand_in::hints(workspace, options, &recipe.config) {
+        eprintln!("hint: {hint}");
     }
     let lists = Lists::new(workspace, options)?;
-    if stand_in.is_none() || options.accesses {
+    if stand_ins.is_none() || options.accesses {
         recipe.accesses = accesses::decide(workspace, targets, options, &recipe, &lists.seen())?;
     }
     let facade = facade::prepare(workspace, options, &recipe.triple)?;
-    let zero = Zero::new(workspace, lists, facade, stand_in);
+    let zero = Zero::new(workspace, lists, facade, stand_ins);
     recipe.directory = zero.directory.clone();
     recipe.zero = Some(zero);
     let mut made = run(recipe.tests(targets, Vec::new())?)?;

@@ -96,6 +96,33 @@ impl Config {
         Route::Argument(format!("{key}.rustflags=[{list}]"))
     }
 
+    /// The configurations that the user's compiler flags turn on, wherever they stand.
+    pub(crate) fn users_cfgs(&self) -> Vec<String> {
+        let variable = |name| std::env::var(name).unwrap_or_default();
+        let plain = format!("{} {}", variable("RUSTFLAGS"), variable("CARGO_BUILD_RUSTFLAGS"));
+        let mut words: Vec<String> = variable("CARGO_ENCODED_RUSTFLAGS")
+            .split(SEPARATOR)
+            .chain(plain.split_whitespace())
+            .map(str::to_owned)
+            .collect();
+        for table in &self.tables {
+            let targets = table.get("target").and_then(toml::Value::as_table).into_iter();
+            let targets = targets.flat_map(toml::Table::values);
+            for flags in targets.chain(table.get("build")).filter_map(|table| table.get("rustflags")) {
+                match (flags.as_str(), flags.as_array()) {
+                    (Some(text), _) => words.extend(text.split_whitespace().map(str::to_owned)),
+                    (_, list) => {
+                        let list = list.into_iter().flatten().filter_map(toml::Value::as_str);
+                        words.extend(list.map(str::to_owned));
+                    }
+                }
+            }
+        }
+        let named = words.iter().filter_map(|word| word.strip_prefix("--cfg="));
+        let after = words.windows(2).filter(|pair| pair[0] == "--cfg").map(|pair| pair[1].as_str());
+        named.chain(after).map(str::to_owned).collect()
+    }
+
     fn has_target_flags(&self, triple: &str) -> bool {
         let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", triple.to_uppercase().replace(['-', '.'], "_"));
         let in_file = |table: &toml::Table| {
@@ -144,6 +171,14 @@ mod tests {
 
     fn config(text: &str) -> Config {
         Config { tables: vec![text.parse().unwrap()], directories: vec![PathBuf::from("/c")] }
+    }
+
+    #[test]
+    fn configurations_are_found_where_they_stand() {
+        let text =
+            "[build]\nrustflags = '--cfg a -O'\n[target.'cfg(all())']\nrustflags = ['--cfg=b', '--cfg', 'c']";
+        let found = config(text).users_cfgs();
+        assert!(["a", "b", "c"].iter().all(|name| found.iter().any(|found| found == name)), "{found:?}");
     }
 
     const LIST: &str = "['--cfg','icb','--check-cfg','cfg(icb)']";

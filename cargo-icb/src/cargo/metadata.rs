@@ -14,7 +14,7 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// `<target>/icb`: where everything that this tool makes goes.
     pub(crate) directory: PathBuf,
-    packages: Vec<Package>,
+    pub(super) packages: Vec<Package>,
     /// What cargo means where no package is named.
     default_members: Vec<PackageId>,
     /// `workspace.metadata` of the manifest.

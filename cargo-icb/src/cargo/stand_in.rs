@@ -4,88 +4,145 @@
 //!
 //! Everything else is compiled as it is: what such tests want explored, they name through the package.
 
+use super::config::Config;
 use super::facade::Facade;
 use super::metadata::Workspace;
 use super::wrapper;
 use crate::cli::BuildArgs;
 use crate::exit_code::Error;
+use cargo_metadata::Metadata;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The package and the source that is compiled in its place, separated by `=`.
-pub(super) const SOURCE: &str = "ICB_SWAP_STAND_IN";
+/// The packages and the sources that are compiled in their places, a line each, separated by `=`.
+pub(super) const SOURCES: &str = "ICB_SWAP_STAND_INS";
 
 /// The edition that stand-ins are written in.
 const EDITION: &str = "2024";
 
 /// A package that can be stood in for.
 #[derive(Debug)]
-pub(crate) struct StandIn {
+struct Kind {
+    /// Its name, which is that of the option and the usual configuration as well.
     package: &'static str,
     /// Among the packed sources.
     source: &'static str,
-    /// The configuration under which crates use the package.
-    cfg: String,
+    /// What the command line says of it: the configuration under which crates use it.
+    cfg: fn(&BuildArgs) -> Option<&String>,
 }
 
-impl StandIn {
+const KINDS: [Kind; 2] = [
+    Kind { package: "loom", source: "icb-std/loom/src/lib.rs", cfg: |options| options.loom.as_ref() },
+    Kind {
+        package: "shuttle",
+        source: "icb-std/shuttle/src/lib.rs",
+        cfg: |options| options.shuttle.as_ref(),
+    },
+];
+
+/// What is stood in for in a build: at least one package, each with its configuration.
+#[derive(Debug)]
+pub(crate) struct StandIns(Vec<(&'static Kind, String)>);
+
+impl StandIns {
     /// What the command line asks for.
-    pub(crate) fn asked_for(options: &BuildArgs) -> Option<StandIn> {
-        let cfg = options.loom.clone()?;
-        Some(StandIn { package: "loom", source: "icb-std/loom/src/lib.rs", cfg })
+    pub(crate) fn asked_for(options: &BuildArgs) -> Option<StandIns> {
+        let asked = KINDS.iter().filter_map(|kind| Some((kind, (kind.cfg)(options)?.clone())));
+        Some(StandIns(asked.collect())).filter(|asked| !asked.0.is_empty())
     }
 
     /// Fails if nothing would be replaced.
     pub(crate) fn check(&self, workspace: &Workspace, options: &BuildArgs) -> Result<(), Error> {
         let graph = workspace.graph(options)?;
-        if graph.packages.iter().any(|package| package.name.as_str() == self.package) {
-            return Ok(());
+        for (Kind { package, .. }, _) in &self.0 {
+            if !has(&graph, package) {
+                return Err(Error::Usage(format!(
+                    "no package of the workspace {} depends on `{package}`, so there is nothing to run with --{package}; leave it out",
+                    workspace.root.display(),
+                )));
+            }
         }
-        Err(Error::Usage(format!(
-            "no package of the workspace {} depends on `{}`, so there is nothing to run with --{1}; leave it out",
-            workspace.root.display(),
-            self.package
-        )))
+        Ok(())
     }
 
     /// Where its build goes, below `icb`.
-    pub(crate) fn directory(&self) -> &'static str {
-        self.package
+    pub(crate) fn directory(&self) -> String {
+        self.packages().join("-")
+    }
+
+    fn packages(&self) -> Vec<&'static str> {
+        self.0.iter().map(|(kind, _)| kind.package).collect()
     }
 
     /// Compiler flags.
     pub(crate) fn flags(&self, facade: &Facade, accesses: bool) -> Vec<String> {
-        let key = wrapper::key("icb_stand_in", &(&facade.key, self.package, accesses));
-        let cfg = ["--cfg", &self.cfg, "--check-cfg", &format!("cfg({})", self.cfg)].map(str::to_owned);
-        key.into_iter().chain(cfg).collect()
+        let key = wrapper::key("icb_stand_in", &(&facade.key, self.packages(), accesses));
+        let cfgs = self.0.iter().flat_map(|(_, cfg)| {
+            ["--cfg".to_owned(), cfg.clone(), "--check-cfg".to_owned(), format!("cfg({cfg})")]
+        });
+        key.into_iter().chain(cfgs).collect()
     }
 
     /// What the wrapper must know.
     pub(crate) fn variable(&self, facade: &Facade) -> (&'static str, OsString) {
-        let mut value = OsString::from(format!("{}=", self.package));
-        value.push(facade.source.join(self.source));
-        (SOURCE, value)
+        let lines = self.0.iter().map(|(kind, _)| {
+            let mut line = OsString::from(format!("{}=", kind.package));
+            line.push(facade.source.join(kind.source));
+            line
+        });
+        (SOURCES, lines.collect::<Vec<_>>().join(OsStr::new("\n")))
     }
 }
 
-/// What the wrapper is told.
-pub(super) struct Called {
-    package: String,
-    source: PathBuf,
+fn has(graph: &Metadata, package: &str) -> bool {
+    graph.packages.iter().any(|other| other.name.as_str() == package)
 }
+
+/// A sentence for each package that could be stood in for, where the user's compiler flags or features say that the tests
+/// are written for it, and the command line does not.
+pub(crate) fn hints(workspace: &Workspace, options: &BuildArgs, config: &Config) -> Vec<String> {
+    let mut hints = Vec::new();
+    for Kind { package, cfg, .. } in &KINDS {
+        if cfg(options).is_some() {
+            continue;
+        }
+        let is_named = |name: &str| name == *package || name.ends_with(&format!("_{package}"));
+        let features = options.features.iter().flat_map(|list| list.split([',', ' ']));
+        let mut features = features.map(|name| name.rsplit('/').next().unwrap_or(name));
+        let mut members = workspace.packages.iter();
+        let all = options.all_features && members.any(|member| member.features.contains_key(*package));
+        let (said, option) = match config.users_cfgs().into_iter().find(|name| is_named(name)) {
+            Some(name) if name == *package => (format!("--cfg {name}"), format!("--{package}")),
+            Some(name) => (format!("--cfg {name}"), format!("--{package}={name}")),
+            None if all || features.any(|name| name == *package) => {
+                (format!("the feature `{package}`"), format!("--{package}"))
+            }
+            None => continue,
+        };
+        if workspace.graph(options).is_ok_and(|graph| has(&graph, package)) {
+            hints.push(format!(
+                "{said} is on, but `{package}` runs its tests itself, and icb sees nothing of them; with {option} icb is compiled in its place"
+            ));
+        }
+    }
+    hints
+}
+
+/// What the wrapper is told.
+pub(super) struct Called(Vec<(String, PathBuf)>);
 
 impl Called {
     /// What compiles in the place of a package.
     pub(super) fn source_of(&self, package: &str) -> Option<&Path> {
-        (self.package == package).then_some(&self.source)
+        self.0.iter().find(|(name, _)| name == package).map(|(_, source)| &**source)
     }
 }
 
-/// The stand-in of this build, if it has one.
+/// The stand-ins of this build, if it has any.
 pub(super) fn called_for() -> Option<Called> {
-    let value = std::env::var(SOURCE).ok()?;
-    let (package, source) = value.split_once('=')?;
-    Some(Called { package: package.to_owned(), source: source.into() })
+    let value = std::env::var(SOURCES).ok()?;
+    let lines = value.lines().filter_map(|line| line.split_once('='));
+    Some(Called(lines.map(|(package, source)| (package.to_owned(), source.into())).collect()))
 }
 
 /// The compiler's arguments for a library, with another source, which names the mirrored library.
@@ -115,6 +172,16 @@ pub(super) fn rewrite(arguments: &[OsString], source: &Path, library: &Path) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_can_be_asked_for() {
+        let mut options = BuildArgs { shuttle: Some("shuttle".to_owned()), ..BuildArgs::default() };
+        let directory = |options: &BuildArgs| StandIns::asked_for(options).map(|asked| asked.directory());
+        assert_eq!(directory(&BuildArgs::default()), None);
+        assert_eq!(directory(&options).as_deref(), Some("shuttle"));
+        options.loom = Some("my_loom".to_owned());
+        assert_eq!(directory(&options).as_deref(), Some("loom-shuttle"));
+    }
 
     #[test]
     fn the_source_is_replaced() {

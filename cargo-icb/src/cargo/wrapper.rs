@@ -90,8 +90,8 @@ pub(crate) fn run() -> ExitCode {
         flags: &flags,
     };
     let notes = std::env::var_os(NOTES).map(|place| Notes::new(place.into(), &package, &version, arguments));
-    if let Some(stand_in) = stand_in::called_for() {
-        let source = stand_in.source_of(&package).filter(|_| !is_program(arguments));
+    if let Some(stand_ins) = stand_in::called_for() {
+        let source = stand_ins.source_of(&package).filter(|_| !is_program(arguments));
         if let Some((source, library)) = source.zip(library.as_deref()) {
             let arguments = stand_in::rewrite(arguments, source, library);
             return execute(compiler.command(swap.rewrite(&arguments, Facades::None, None)));
@@ -165,7 +165,7 @@ impl Compiler {
             None => Command::new(&self.rustc),
         };
         command.args(arguments);
-        let ours = [LIBRARY, PACKAGES, EXCEPT, MACROS, NOTES, NEXT, ACCESSES, OWN, HOOKS, stand_in::SOURCE];
+        let ours = [LIBRARY, PACKAGES, EXCEPT, MACROS, NOTES, NEXT, ACCESSES, OWN, HOOKS, stand_in::SOURCES];
         ours.into_iter().chain(HARNESSES).for_each(|name| _ = command.env_remove(name));
         command
     }

@@ -8,7 +8,7 @@ use super::accesses::Seen;
 use super::attempt::{self, Note};
 use super::facade::{Facade, OWN};
 use super::metadata::Workspace;
-use super::stand_in::StandIn;
+use super::stand_in::StandIns;
 use super::swap::Environment;
 use super::wrapper;
 use crate::cli::{BuildArgs, TargetArgs};
@@ -126,8 +126,8 @@ impl Lists {
 pub(crate) struct Zero {
     facade: Facade,
     lists: Lists,
-    /// If the tests were written for another tool, what is compiled in its place; they say themselves what is a model.
-    stand_in: Option<StandIn>,
+    /// If the tests were written for other tools, what is compiled in their places; they say themselves what is a model.
+    stand_ins: Option<StandIns>,
     /// Where the build goes.
     pub(crate) directory: PathBuf,
 }
@@ -141,23 +141,23 @@ impl Zero {
         workspace: &Workspace,
         lists: Lists,
         facade: Facade,
-        stand_in: Option<StandIn>,
+        stand_ins: Option<StandIns>,
     ) -> Zero {
-        let directory = stand_in.as_ref().map_or("zero", StandIn::directory);
-        Zero { facade, lists, directory: workspace.directory.join(directory), stand_in }
+        let directory = stand_ins.as_ref().map_or_else(|| "zero".to_owned(), StandIns::directory);
+        Zero { facade, lists, directory: workspace.directory.join(directory), stand_ins }
     }
 
     /// Whether every test is explored as it is.
     pub(crate) fn is_unchanged(&self) -> bool {
-        self.stand_in.is_none()
+        self.stand_ins.is_none()
     }
 
     /// Compiler flags. Cargo knows nothing of what the wrapper adds; a flag that changes with it makes cargo compile anew
     /// what has to be.
     pub(crate) fn flags(&self, accesses: bool) -> Vec<String> {
         let Lists { only, except } = &self.lists;
-        if let Some(stand_in) = &self.stand_in {
-            return stand_in.flags(&self.facade, accesses);
+        if let Some(stand_ins) = &self.stand_ins {
+            return stand_ins.flags(&self.facade, accesses);
         }
         let key = wrapper::key("icb_facade", &(&self.facade.key, only, except, accesses));
         // What calls the system by instructions of its own cannot be modelled. `rustix` offers not to.
@@ -179,7 +179,7 @@ impl Zero {
             (wrapper::MACROS, path(&self.facade.macros)),
             (wrapper::NOTES, path(&self.notes_directory())),
         ];
-        environment.extend(self.stand_in.as_ref().map(|stand_in| stand_in.variable(&self.facade)));
+        environment.extend(self.stand_ins.as_ref().map(|stand_ins| stand_ins.variable(&self.facade)));
         if accesses {
             environment.push((wrapper::ACCESSES, only.into()));
         }

@@ -177,6 +177,7 @@ fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
         only: list(&stored.only, &given.only),
         except: list(&stored.except, &given.except),
         loom: given.loom.clone().or_else(|| stored.loom.clone()),
+        shuttle: given.shuttle.clone().or_else(|| stored.shuttle.clone()),
         accesses: given.accesses || stored.accesses && !given.no_accesses,
         no_accesses: given.no_accesses || stored.no_accesses && !given.accesses,
         ..BuildArgs::default()

@@ -172,6 +172,24 @@ pub fn thread_name() -> Option<Arc<str>> {
     running()?.with(|e| e.threads[e.current].name.clone())
 }
 
+/// A number that says which thread the caller is, by its parents and their spawns: the same in every execution. 0 outside
+/// an execution.
+#[must_use]
+pub fn thread_key() -> u64 {
+    let Some(running) = running() else { return 0 };
+    running.with(|e| {
+        let (mut key, mut thread) = (1_u64, e.current);
+        while let Some(parent) = e.threads[thread].parent {
+            key = key.rotate_left(5).wrapping_add(e.threads[thread].spawn_index + 1).wrapping_mul(KEY_FACTOR);
+            thread = parent;
+        }
+        key
+    })
+}
+
+/// Odd, and its bits are spread; any such number would do.
+const KEY_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Whether the calling thread is unwinding. `None` outside an execution.
 #[must_use]
 pub fn panicking() -> Option<bool> {

@@ -44,7 +44,7 @@ pub use backtrace::backtrace_count;
 pub use calls::{
     BEGIN_DATE, ThreadBody, ThreadEnd, ThreadMain, choose, current, enter_static, epoch, giving_up,
     is_finished, join, leave_value, let_go, local, local_destroyed, now, on_execution_end, outside,
-    panic_handled, panicking, park, pause, set_local, spawn, take_over, thread_name, unpark,
+    panic_handled, panicking, park, pause, set_local, spawn, take_over, thread_key, thread_name, unpark,
     without_unwinding,
 };
 pub use execution::Settings;

@@ -55,6 +55,22 @@ impl Thread {
         }
     }
 
+    /// In an execution its place in the order of spawns, from 0.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn __number(&self) -> Option<usize> {
+        self.modelled_as().map(|(id, _)| id.index())
+    }
+
+    /// Waits until it has ended, if it is one of this execution. What it returned stays with its handle.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __wait(&self) {
+        if let Some((id, epoch)) = self.modelled_as() {
+            door::join(id, epoch);
+        }
+    }
+
     /// Mirrors `std::thread::Thread::unpark`.
     #[inline]
     #[track_caller]
