@@ -8,6 +8,7 @@
 //! cargo run -p icb-tests --bin clients cost         the same with every access checked and without: time to build and to explore
 //! cargo run -p icb-tests --bin clients own          the crates' own unit tests
 //! cargo run -p icb-tests --bin clients loom         the crates' own tests for loom, beside loom itself
+//! cargo run -p icb-tests --bin clients shuttle      the crates' own tests for shuttle, beside shuttle itself
 //! cargo run -p icb-tests --bin clients bugs spin    only what has this in its name
 //! ```
 //!
@@ -30,7 +31,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (command, names) = match arguments.split_first() {
         Some((command, names))
-            if ["clients", "accesses", "bugs", "cost", "loom", "own"].contains(&command.as_str()) =>
+            if ["clients", "accesses", "bugs", "cost", "loom", "own", "shuttle"]
+                .contains(&command.as_str()) =>
         {
             (command.as_str(), names)
         }
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         "bugs" => bugs(&bench, wanted),
         "cost" => cost::table(&bench, wanted),
         "loom" => own::table(&bench, &own::LOOM_TESTS, wanted),
+        "shuttle" => own::table(&bench, &own::SHUTTLE_TESTS, wanted),
         "own" => own::table(&bench, &own::UNIT_TESTS, wanted),
         "accesses" => clients(&bench, wanted, "--accesses --max-bound 1 --max-test-time 60s"),
         _ => clients(&bench, wanted, "--no-accesses --max-bound 2 --max-test-time 60s"),

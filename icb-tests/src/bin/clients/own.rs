@@ -1,4 +1,4 @@
-//! The crates' own tests, as they are in the published packages: unit tests, and those that were written for loom.
+//! The crates' own tests, as they are in the published packages: unit tests, and those that were written for loom or shuttle.
 
 use super::run::Bench;
 use std::fs;
@@ -12,12 +12,21 @@ pub(crate) struct Package {
     version: &'static str,
     /// Options that select targets and features.
     options: &'static str,
-    /// The configuration under which it uses loom.
-    loom: Option<&'static str>,
+    /// What its tests were written for, if it is not what everybody's are.
+    written_for: Option<Other>,
+}
+
+/// Another tool.
+#[derive(Clone, Copy)]
+struct Other {
+    /// The name of its crate, and of the option.
+    name: &'static str,
+    /// The configuration under which the package uses it.
+    cfg: &'static str,
 }
 
 const fn package(name: &'static str, version: &'static str, options: &'static str) -> Package {
-    Package { name, version, options, loom: None }
+    Package { name, version, options, written_for: None }
 }
 
 const fn for_loom(
@@ -26,7 +35,14 @@ const fn for_loom(
     options: &'static str,
     cfg: &'static str,
 ) -> Package {
-    Package { loom: Some(cfg), ..package(name, version, options) }
+    Package { written_for: Some(Other { name: "loom", cfg }), ..package(name, version, options) }
+}
+
+const fn for_shuttle(name: &'static str, version: &'static str, options: &'static str) -> Package {
+    Package {
+        written_for: Some(Other { name: "shuttle", cfg: "shuttle" }),
+        ..package(name, version, options)
+    }
 }
 
 /// Crates whose packages hold unit tests.
@@ -56,15 +72,44 @@ pub(crate) const LOOM_TESTS: [Package; 13] = [
     for_loom("tachyonix", "0.3.1", "--lib", "tachyonix_loom"),
 ];
 
-/// How long loom is waited for.
+/// Crates whose packages hold tests for shuttle, and shuttle's own packages.
+pub(crate) const SHUTTLE_TESTS: [Package; 13] = [
+    for_shuttle("arcshift", "0.4.10", "--features shuttle --lib"),
+    for_shuttle("congee", "0.4.1", "--features shuttle --lib"),
+    for_shuttle(
+        "kovan",
+        "0.2.0",
+        "--features shuttle --test shuttle_flush --test shuttle_magazine --test shuttle_reclaim --test shuttle_recycle",
+    ),
+    for_shuttle("kovan-channel", "0.2.0", "--features shuttle --test shuttle_channel"),
+    for_shuttle(
+        "kovan-map",
+        "0.2.0",
+        "--features shuttle --test shuttle_held_scan --test shuttle_hopscotch --test shuttle_maps --test shuttle_resize",
+    ),
+    for_shuttle(
+        "kovan-queue",
+        "0.2.0",
+        "--features shuttle --test shuttle_array_queue --test shuttle_seg_queue",
+    ),
+    for_shuttle("quick_cache", "0.7.0", "--features shuttle --lib"),
+    for_shuttle("salsa", "0.28.5", "--features shuttle --test parallel"),
+    for_shuttle("turso_core", "0.9.0-pre.2", "--lib shuttle"),
+    for_shuttle("shuttle-parking_lot-impl", "0.1.3", "--lib"),
+    for_shuttle("shuttle-dashmap-impl", "0.1.0", "--lib"),
+    for_shuttle("shuttle-tokio-impl-inner", "0.1.6", "--lib"),
+    for_shuttle("shuttle", "0.9.9", "--test mod"),
+];
+
+/// How long another tool is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The table of one list. Good if at least five crates ran.
 pub(crate) fn table(bench: &Bench, packages: &[Package], wanted: impl Fn(&str) -> bool) -> bool {
-    let for_loom = packages.iter().any(|package| package.loom.is_some());
-    let more = if for_loom { " seconds | loom |" } else { "" };
+    let other = packages.iter().find_map(|package| package.written_for);
+    let more = other.map_or(String::new(), |other| format!(" seconds | {} |", other.name));
     println!("| crate | proved | one thread | run once | incomplete | failed | executions |{more} reasons |");
-    println!("|---|---:|---:|---:|---:|---:|---:|{}---|", if for_loom { "---:|---|" } else { "" });
+    println!("|---|---:|---:|---:|---:|---:|---:|{}---|", if other.is_some() { "---:|---|" } else { "" });
     let mut ran = 0;
     let mut asked = 0;
     for package in packages.iter().filter(|package| wanted(package.name)) {
@@ -77,11 +122,13 @@ pub(crate) fn table(bench: &Bench, packages: &[Package], wanted: impl Fn(&str) -
                 continue;
             }
         };
-        let limits = match package.loom {
-            Some(cfg) => format!("--loom={cfg} --max-bound 2 --max-test-time 60s --jobs 1"),
+        let limits = match package.written_for {
+            Some(Other { name, cfg }) => {
+                format!("--{name}={cfg} --max-bound 2 --max-test-time 60s --jobs 1")
+            }
             None => "--max-bound 2 --max-test-time 5s --max-executions 20000 --watchdog 5".to_owned(),
         };
-        let kind = if package.loom.is_some() { "loom" } else { "own" };
+        let kind = package.written_for.map_or("own", |other| other.name);
         let said = bench.test(&format!("{kind}-{name}"), &manifest, &format!("{options} {limits}"));
         let count = |word: &str| said.summary().filter(|line| line.starts_with(word)).count();
         let listed = |word: &str| {
@@ -101,8 +148,8 @@ pub(crate) fn table(bench: &Bench, packages: &[Package], wanted: impl Fn(&str) -
         reasons.dedup();
         let (proved, one) = (count("proved "), listed("one thread "));
         ran += usize::from(proved + one > 0);
-        let beside = match package.loom {
-            Some(cfg) => format!(" {} | {} |", said.seconds(), with_loom(bench, &manifest, package, cfg)),
+        let beside = match package.written_for {
+            Some(other) => format!(" {} | {} |", said.seconds(), by_itself(bench, &manifest, package, other)),
             None => String::new(),
         };
         println!(
@@ -117,14 +164,14 @@ pub(crate) fn table(bench: &Bench, packages: &[Package], wanted: impl Fn(&str) -
     ran >= asked.min(5)
 }
 
-/// What loom itself makes of the tests, with at most two preemptions: seconds, without those for building.
-fn with_loom(bench: &Bench, manifest: &Path, package: &Package, cfg: &str) -> String {
+/// What the other tool itself makes of the tests, loom with at most two preemptions: seconds, without those for building.
+fn by_itself(bench: &Bench, manifest: &Path, package: &Package, other: Other) -> String {
     let command = |last: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
         command.args(["test", "--release", "--quiet", "--manifest-path"]).arg(manifest);
-        command.arg("--target-dir").arg(bench.directory.join("target").join("loom"));
+        command.arg("--target-dir").arg(bench.directory.join("target").join(other.name));
         command.args(package.options.split_whitespace()).args(last);
-        command.env("RUSTFLAGS", format!("--cfg {cfg}")).env("LOOM_MAX_PREEMPTIONS", "2");
+        command.env("RUSTFLAGS", format!("--cfg {}", other.cfg)).env("LOOM_MAX_PREEMPTIONS", "2");
         command.stdout(Stdio::null()).stderr(Stdio::null());
         // A group of its own, which is ended as a whole.
         #[cfg(unix)]
