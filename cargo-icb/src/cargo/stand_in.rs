@@ -145,8 +145,13 @@ pub(super) fn called_for() -> Option<Called> {
     Some(Called(lines.map(|(package, source)| (package.to_owned(), source.into())).collect()))
 }
 
-/// The compiler's arguments for a library, with another source, which names the mirrored library.
-pub(super) fn rewrite(arguments: &[OsString], source: &Path, library: &Path) -> Vec<OsString> {
+/// The compiler's arguments for a library, with another source, which names the mirrored library; `mirrored`: so does everybody.
+pub(super) fn rewrite(
+    arguments: &[OsString],
+    source: &Path,
+    library: &Path,
+    mirrored: bool,
+) -> Vec<OsString> {
     let is_value = |index: usize| {
         let before = index.checked_sub(1).and_then(|before| arguments[before].to_str());
         before.is_some_and(|before| before.starts_with('-') && !before.contains('='))
@@ -166,6 +171,9 @@ pub(super) fn rewrite(arguments: &[OsString], source: &Path, library: &Path) -> 
     named.push(library);
     let flags = ["--cap-lints", "allow", "--cfg", "icb", "--extern"].map(OsString::from);
     rewritten.extend(flags.into_iter().chain([named]));
+    if mirrored {
+        rewritten.extend(["--cfg", "icb_mirrored"].map(OsString::from));
+    }
     rewritten
 }
 
@@ -188,7 +196,7 @@ mod tests {
         let arguments = "--crate-name loom --edition=2018 /r/loom-0.7.2/src/lib.rs --crate-type lib -L dependency=/d \
                          --extern generator=/d/libgenerator.rmeta";
         let arguments: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
-        let rewritten = rewrite(&arguments, Path::new("/s/lib.rs"), Path::new("/d/libicb_std-1.rlib"));
+        let rewritten = rewrite(&arguments, Path::new("/s/lib.rs"), Path::new("/d/libicb_std-1.rlib"), false);
         assert_eq!(
             rewritten.join(OsStr::new(" ")),
             "--crate-name loom --edition=2024 /s/lib.rs --crate-type lib -L dependency=/d \

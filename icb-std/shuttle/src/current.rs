@@ -1,12 +1,12 @@
 //! `shuttle::current`: which task runs, and labels of tasks. Labels are notes for people: that one task sees what another
 //! has written there is nothing that is explored.
 
+use crate::sync::Arc;
 use crate::world;
 use icb_std::sync::atomic::{AtomicUsize, Ordering};
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 /// Mirrors `shuttle::current::TaskId`: the place of a thread or task in the order of spawns.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
