@@ -79,10 +79,9 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 
     /// A read that lasts until what is returned is dropped.
-    #[doc(hidden)]
     #[inline]
     #[track_caller]
-    pub fn begin_read(&self) -> Access {
+    fn begin_read(&self) -> Access {
         #[cfg(icb)]
         return Access::begin(self, crate::door::Action::CellRead);
         #[cfg(not(icb))]
@@ -90,28 +89,41 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 
     /// A write that lasts until what is returned is dropped.
-    #[doc(hidden)]
     #[inline]
     #[track_caller]
-    pub fn begin_write(&self) -> Access {
+    fn begin_write(&self) -> Access {
         #[cfg(icb)]
         return Access::begin(self, crate::door::Action::CellWrite);
         #[cfg(not(icb))]
         Access(())
     }
+
+    /// A pointer that is read through, until what is returned is dropped.
+    #[doc(hidden)]
+    #[inline]
+    #[track_caller]
+    pub fn begin_reading(&self) -> PointerAccess {
+        PointerAccess(::std::mem::ManuallyDrop::new(self.begin_read()))
+    }
+
+    /// A pointer that is written through, until what is returned is dropped.
+    #[doc(hidden)]
+    #[inline]
+    #[track_caller]
+    pub fn begin_writing(&self) -> PointerAccess {
+        PointerAccess(::std::mem::ManuallyDrop::new(self.begin_write()))
+    }
 }
 
 /// A bracketed access that has begun; ends when dropped, also by a panic.
-#[doc(hidden)]
 #[derive(Debug)]
 #[cfg(not(icb))]
-pub struct Access(());
+struct Access(());
 
 /// A bracketed access that has begun; ends when dropped, also by a panic.
-#[doc(hidden)]
 #[derive(Debug)]
 #[cfg(icb)]
-pub struct Access {
+struct Access {
     /// Null outside an execution.
     address: *const (),
     action: crate::door::Action,
@@ -135,6 +147,32 @@ impl Drop for Access {
     fn drop(&mut self) {
         if !self.address.is_null() {
             crate::door::cell_end(self.address, self.action);
+        }
+    }
+}
+
+/// A pointer to a cell, which is an access for as long as it lives. Its uses are told with [`again`](Self::again).
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct PointerAccess(::std::mem::ManuallyDrop<Access>);
+
+impl PointerAccess {
+    /// It is used.
+    #[inline]
+    pub fn again(&self) {
+        #[cfg(icb)]
+        if !self.0.address.is_null() {
+            crate::door::cell_end(self.0.address, self.0.action);
+        }
+    }
+}
+
+impl Drop for PointerAccess {
+    #[inline]
+    fn drop(&mut self) {
+        #[cfg(icb)]
+        if !self.0.address.is_null() {
+            crate::door::cell_pointer_end(self.0.address, self.0.action);
         }
     }
 }

@@ -64,6 +64,13 @@ impl DataClock {
         race
     }
 
+    /// Whether one of the accesses that are remembered was at this point.
+    #[must_use]
+    pub fn is_from(&self, epoch: Epoch) -> bool {
+        let read = if self.many { self.reads.epoch(epoch.thread as usize) } else { self.read };
+        self.write == epoch || read == epoch
+    }
+
     #[inline]
     fn unordered_write(&self, clock: &VectorClock) -> Option<Earlier> {
         let ordered = self.write.happens_before(clock);
@@ -117,5 +124,18 @@ mod tests {
         assert_eq!(data.write(0, &clock(&[2, 1, 0])), Some(Earlier { thread: 2, write: false }));
         assert_eq!(data.write(0, &clock(&[2, 1, 1])), None);
         assert_eq!(data.write(0, &clock(&[3, 1, 1])), None);
+    }
+
+    #[test]
+    fn what_is_remembered_is_known() {
+        let (a, b) = (clock(&[1, 0]), clock(&[0, 1]));
+        let mut data = DataClock::default();
+        assert!(!data.is_from(a.epoch(0)));
+        data.read(0, &a);
+        assert!(data.is_from(a.epoch(0)) && !data.is_from(b.epoch(1)));
+        data.read(1, &b);
+        assert!(data.is_from(a.epoch(0)) && data.is_from(b.epoch(1)));
+        data.write(0, &clock(&[2, 1]));
+        assert!(!data.is_from(a.epoch(0)) && data.is_from(Epoch { thread: 0, time: 2 }));
     }
 }

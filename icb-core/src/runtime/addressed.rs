@@ -78,18 +78,22 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     true
 }
 
-/// A bracketed access (`with`, `with_mut`) ends: checks again if the thread has taken steps inside. Never a
+/// A bracketed access (`with`, `with_mut`) ends, or goes on: checks again if the thread has taken steps inside. Never a
 /// scheduling point.
 pub fn cell_end(address: *const (), action: Action) {
+    check_again(address, |e, cell| e.check_cell(cell, action == Action::CellWrite));
+}
+
+/// A pointer to a cell goes, whose uses have been told: as [`cell_end`], but that a release right before does not count.
+pub fn cell_pointer_end(address: *const (), action: Action) {
+    check_again(address, |e, cell| e.pointer_goes(cell, action == Action::CellWrite));
+}
+
+fn check_again(address: *const (), check: impl FnOnce(&mut Execution, ObjectId) -> bool) {
     let Some(running) = running() else { return };
-    let stopped = running.with(|e| {
-        if e.giving_up {
-            return false;
-        }
-        match e.known_cell(address) {
-            Some(cell) => e.check_cell(cell, action == Action::CellWrite),
-            None => false,
-        }
+    let stopped = running.with(|e| match e.known_cell(address) {
+        Some(cell) if !e.giving_up => check(e, cell),
+        _ => false,
     });
     if stopped {
         halt(running);

@@ -37,7 +37,9 @@ mod turns;
 mod weak;
 
 pub use accesses::{instrumented, unseen};
-pub use addressed::{cell, cell_end, count, count_last, count_left, value_goes, value_gone};
+pub use addressed::{
+    cell, cell_end, cell_pointer_end, count, count_last, count_left, value_goes, value_gone,
+};
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, atomic_exchange, fence};
 pub use backtrace::backtrace_count;

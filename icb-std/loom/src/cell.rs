@@ -1,6 +1,6 @@
 //! `loom::cell`: cells whose accesses are checked for data races.
 
-use icb_std::cell::Access;
+use icb_std::cell::PointerAccess;
 use std::fmt;
 
 /// Mirrors `loom::cell::UnsafeCell`: as [`icb_std::cell::UnsafeCell`], with pointers from [`get`](Self::get) and
@@ -11,14 +11,14 @@ pub struct UnsafeCell<T: ?Sized>(icb_std::cell::UnsafeCell<T>);
 /// Mirrors `loom::cell::ConstPtr`: a read that lasts until it is dropped.
 #[derive(Debug)]
 pub struct ConstPtr<T: ?Sized> {
-    _read: Access,
+    read: PointerAccess,
     pointer: *const T,
 }
 
 /// Mirrors `loom::cell::MutPtr`: a write that lasts until it is dropped.
 #[derive(Debug)]
 pub struct MutPtr<T: ?Sized> {
-    _write: Access,
+    write: PointerAccess,
     pointer: *mut T,
 }
 
@@ -61,14 +61,14 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[inline]
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
-        ConstPtr { _read: self.0.begin_read(), pointer: self.0.get() }
+        ConstPtr { read: self.0.begin_reading(), pointer: self.0.get() }
     }
 
     /// Mirrors `loom::cell::UnsafeCell::get_mut`: begins a write.
     #[inline]
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
-        MutPtr { _write: self.0.begin_write(), pointer: self.0.get() }
+        MutPtr { write: self.0.begin_writing(), pointer: self.0.get() }
     }
 }
 
@@ -80,6 +80,7 @@ impl<T: ?Sized> ConstPtr<T> {
     #[inline]
     #[must_use]
     pub unsafe fn deref(&self) -> &T {
+        self.read.again();
         // SAFETY: the caller's promise.
         unsafe { &*self.pointer }
     }
@@ -90,6 +91,7 @@ impl<T: ?Sized> ConstPtr<T> {
     where
         F: FnOnce(*const T) -> R,
     {
+        self.read.again();
         f(self.pointer)
     }
 }
@@ -103,6 +105,7 @@ impl<T: ?Sized> MutPtr<T> {
     #[must_use]
     #[expect(clippy::mut_from_ref, reason = "stands for a raw pointer, as loom's does")]
     pub unsafe fn deref(&self) -> &mut T {
+        self.write.again();
         // SAFETY: the caller's promise.
         unsafe { &mut *self.pointer }
     }
@@ -113,6 +116,7 @@ impl<T: ?Sized> MutPtr<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
+        self.write.again();
         f(self.pointer)
     }
 }

@@ -70,6 +70,25 @@ impl Execution {
         true
     }
 
+    /// A pointer to the cell goes, and was not used since the access of the running thread that was told last. If the thread's last
+    /// step was a release, it may just as well have gone right before that: nobody runs in between.
+    pub(in crate::runtime) fn pointer_goes(&mut self, cell: ObjectId, write: bool) -> bool {
+        let me = self.current;
+        let epoch = self.threads[me].clock.clock.epoch(me);
+        let released = match self.pending[me].action {
+            Action::Store(order) | Action::ReadModifyWrite(order) => order.releases(),
+            Action::Unlock | Action::WriteUnlock => true,
+            _ => false,
+        };
+        if !released || self.objects[cell.index()].state.data().is_from(epoch) {
+            return self.check_cell(cell, write);
+        }
+        self.threads[me].clock.clock.set(me, epoch.time - 1);
+        let stopped = self.check_cell(cell, write);
+        self.threads[me].clock.clock.set(me, epoch.time);
+        stopped
+    }
+
     fn remember_access(&mut self, cell: ObjectId, write: bool) {
         let me = self.current;
         let location = self.threads[me].location.and_then(Place::location);
