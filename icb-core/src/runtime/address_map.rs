@@ -39,8 +39,10 @@ struct Entry {
 
 /// The map. Keys are addresses, with the lowest bits free to tell kinds apart.
 pub(crate) struct AddressMap {
-    entries: Vec<Entry>,
-    shift: u32,
+    /// A power of two, and one more that is always free.
+    entries: Box<[Entry]>,
+    /// That power of two, less 1.
+    mask: usize,
     used: usize,
     epoch: u32,
     /// Every object's address is a multiple of this power of two.
@@ -71,11 +73,15 @@ pub(crate) const fn lines(start: usize, size: usize) -> Option<u64> {
     if last - first > 32 { None } else { Some((u64::MAX >> (63 - (last - first))).rotate_left(first as u32)) }
 }
 
+fn free(count: usize) -> Box<[Entry]> {
+    vec![Entry::default(); count + 1].into()
+}
+
 impl AddressMap {
     pub(crate) fn new() -> Self {
         AddressMap {
-            entries: vec![Entry::default(); 1 << FIRST_BITS],
-            shift: usize::BITS - FIRST_BITS,
+            entries: free(1 << FIRST_BITS),
+            mask: (1 << FIRST_BITS) - 1,
             used: 0,
             epoch: 0,
             stride: MAX_STRIDE,
@@ -95,16 +101,16 @@ impl AddressMap {
 
     #[inline]
     fn slot(&self, key: usize) -> usize {
-        key.wrapping_mul(0x9E37_79B9_7F4A_7C15_usize) >> self.shift
+        // The bits in the middle depend on all lower ones.
+        ((key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize & self.mask
     }
 
     /// The object at this key.
     #[inline]
     pub(crate) fn get(&self, key: usize) -> Option<u32> {
-        let mask = self.entries.len() - 1;
         let mut index = self.slot(key);
         loop {
-            let entry = &self.entries[index & mask];
+            let entry = &self.entries[index & self.mask];
             if entry.epoch != self.epoch {
                 return None;
             }
@@ -119,7 +125,9 @@ impl AddressMap {
     #[inline(always)]
     pub(crate) fn get_soon(&self, key: usize) -> Option<u32> {
         let index = self.slot(key);
-        for entry in self.entries.get(index..index + 2)? {
+        for index in [index, index + 1] {
+            // SAFETY: a slot is at most `mask`, and there is one entry more than that.
+            let entry = unsafe { self.entries.get_unchecked(index) };
             if entry.epoch != self.epoch {
                 return None;
             }
@@ -137,13 +145,12 @@ impl AddressMap {
         self.stride = self.stride.min(1 << address.trailing_zeros().min(8));
         self.lines |= lines(address, 1).unwrap_or(u64::MAX);
         self.kinds |= 1 << (key & ((1 << KIND_BITS) - 1));
-        if (self.used + 1) * 2 > self.entries.len() {
+        if (self.used + 1) * 2 > self.mask + 1 {
             self.grow();
         }
-        let mask = self.entries.len() - 1;
         let mut index = self.slot(key);
         loop {
-            let entry = &mut self.entries[index & mask];
+            let entry = &mut self.entries[index & self.mask];
             if entry.epoch != self.epoch {
                 *entry = Entry { key, epoch: self.epoch, value };
                 self.used += 1;
@@ -186,9 +193,9 @@ impl AddressMap {
 
     #[cold]
     fn grow(&mut self) {
-        let size = self.entries.len() * 2;
-        let old = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
-        self.shift -= 1;
+        let count = (self.mask + 1) * 2;
+        let old = std::mem::replace(&mut self.entries, free(count));
+        self.mask = count - 1;
         self.used = 0;
         let epoch = self.epoch;
         for entry in old.into_iter().filter(|entry| entry.epoch == epoch) {

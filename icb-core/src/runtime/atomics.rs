@@ -5,7 +5,7 @@
 use super::address_map::{GONE, Kind, key};
 use super::addressed::check_freed;
 use super::execution::{Execution, Next};
-use super::perform::{enter, suspend};
+use super::perform::suspend;
 use super::threads::MAX_SPURIOUS_FAILURES;
 use super::{Running, running};
 use crate::program::Place;
@@ -64,35 +64,47 @@ impl AtomicStep {
     /// Completes a load with this ordering, which has read these bits.
     #[inline(never)]
     pub fn loaded(self, order: Ordering, read: u64) {
-        let short = self.running.with(|e| !e.attention && e.finish_load(self.object, order));
-        if !short {
-            self.finish_telling(Mode::Read, |e, object| e.finish_load(object, order), Some(read), None);
+        if !self.running.quickly(|e| !e.attention && e.finish_load(self.object, order)) {
+            self.loaded_attentively(order, read);
         }
+    }
+
+    #[inline(never)]
+    fn loaded_attentively(self, order: Ordering, read: u64) {
+        self.finish_telling(Mode::Read, |e, object| e.finish_load(object, order), Some(read), None);
     }
 
     /// Completes a store with this ordering, which has written these bits.
     #[inline(never)]
     pub fn stored(self, order: Ordering, written: u64) {
-        let short = self.running.with(|e| !e.attention && e.finish_store(self.object, order));
-        if !short {
-            self.finish_telling(Mode::Write, |e, object| e.finish_store(object, order), None, Some(written));
+        if !self.running.quickly(|e| !e.attention && e.finish_store(self.object, order)) {
+            self.stored_attentively(order, written);
         }
+    }
+
+    #[inline(never)]
+    fn stored_attentively(self, order: Ordering, written: u64) {
+        self.finish_telling(Mode::Write, |e, object| e.finish_store(object, order), None, Some(written));
     }
 
     /// Completes a read-modify-write with this ordering, which has read and written these bits.
     #[inline(never)]
     pub fn modified(self, order: Ordering, read: u64, written: u64) {
         let changes = read != written;
-        let short = changes && self.running.with(|e| !e.attention && e.finish_change(self.object, order));
-        if !short {
-            let shortly = |e: &mut Execution, object| changes && e.finish_change(object, order);
-            self.finish_telling(Mode::Write, shortly, Some(read), Some(written));
+        if !(changes && self.running.quickly(|e| !e.attention && e.finish_change(self.object, order))) {
+            self.modified_attentively(order, read, written);
         }
+    }
+
+    #[inline(never)]
+    fn modified_attentively(self, order: Ordering, read: u64, written: u64) {
+        let shortly = |e: &mut Execution, object| read != written && e.finish_change(object, order);
+        self.finish_telling(Mode::Write, shortly, Some(read), Some(written));
     }
 
     /// Completes a step where it is not as usual, or `shortly` has refused: by that and by telling the chooser, if that is all that is
     /// to be done beside.
-    #[inline(never)]
+    #[inline(always)]
     fn finish_telling(
         self,
         mode: Mode,
@@ -130,30 +142,60 @@ impl AtomicStep {
 /// Announces an atomic operation and lets the scheduler decide. `None` outside an execution. (An exchange: see
 /// [`atomic_exchange`].)
 #[track_caller]
+#[inline]
 pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
     let running = running()?;
-    let place = Place::from(Location::caller());
-    let object = match running.with(|e| e.known_atomic(target)) {
-        Some(object) => object,
-        None => unknown_atomic(running, target, place),
-    };
-    match running.with(|e| e.enter_atomic(Operation::new(action, object), place)) {
-        Way::Stay => Some(AtomicStep { running, object }),
-        Way::Other(next) => enter_after(running, target, object, next),
-        Way::Ask => enter_by_choice(running, target, object),
-        Way::Spin => enter_spinning(running, target, object),
-        Way::Attentive => enter_attentively(running, target, object, action, place),
-    }
+    let object = enter(running, target, action, Location::caller());
+    Some(AtomicStep { running, object })
 }
 
 /// [`atomic`] for an exchange that succeeds with these bits.
 #[track_caller]
+#[inline]
 pub fn atomic_exchange(target: AtomicRef, action: Action, expected: u64) -> Option<AtomicStep> {
-    let step = atomic(target, action)?;
-    if step.running.with(|e| e.settings.weak_memory) {
-        choose_value(step.running, target, Some(expected));
+    running()?.expected.set(expected);
+    atomic(target, action)
+}
+
+/// Announces an atomic operation, and returns when its thread has been chosen to take it: the variable's object. No part of it that
+/// may wait returns to another one: where a thread goes on after a switch, the processor expects no return.
+#[inline(never)]
+fn enter(
+    running: &'static Running,
+    target: AtomicRef,
+    action: Action,
+    place: &'static Location<'static>,
+) -> ObjectId {
+    match running.quickly(|e| e.known_atomic(target)) {
+        Some(object) => enter_known(running, target, object, action, place.into()),
+        None => enter_unknown(running, target, action, place.into()),
     }
-    Some(step)
+}
+
+/// The variable has not been used before, or something has been freed.
+#[inline(never)]
+fn enter_unknown(running: &'static Running, target: AtomicRef, action: Action, place: Place) -> ObjectId {
+    let object = running.with(|e| e.atomic_object(target, place));
+    enter_known(running, target, object, action, place)
+}
+
+#[inline(always)]
+fn enter_known(
+    running: &'static Running,
+    target: AtomicRef,
+    object: ObjectId,
+    action: Action,
+    place: Place,
+) -> ObjectId {
+    // SAFETY: announcing leads neither back here nor to another coroutine, and allocates nothing.
+    let e = unsafe { running.get() };
+    match e.enter_atomic(Operation::new(action, object), place) {
+        Way::Stay => object,
+        Way::Other(next) => enter_after(running, target, next),
+        Way::Ask => enter_by_choice(running, target),
+        Way::Spin => enter_spinning(running, target),
+        Way::Attentive => enter_attentively(running, target, object, action, place),
+    }
 }
 
 /// Where loads may read stale values, chooses which one the step reads. `expected`: the bits with which an exchange succeeds.
@@ -180,63 +222,54 @@ enum Way {
     Attentive,
 }
 
-/// The variable has not been used before, or something has been freed.
-#[inline(never)]
-fn unknown_atomic(running: &Running, target: AtomicRef, place: Place) -> ObjectId {
-    running.with(|e| e.atomic_object(target, place))
-}
-
 /// Another thread takes the next step.
 #[inline(never)]
-fn enter_after(
-    running: &'static Running,
-    target: AtomicRef,
-    object: ObjectId,
-    next: u32,
-) -> Option<AtomicStep> {
-    let me = running.with(|e| e.current);
-    match running.with(|e| e.take_foreseen(next as usize)) {
-        Next::Stay => Some(AtomicStep { running, object }),
-        Next::Suspend => enter_later(running, target, object, me),
+fn enter_after(running: &'static Running, target: AtomicRef, next: u32) -> ObjectId {
+    let me = running.quickly(|e| e.current);
+    match running.quickly(|e| e.take_foreseen(next as usize)) {
+        Next::Stay => announced(running, me),
+        Next::Suspend => enter_later(running, target, me),
     }
 }
 
 #[inline(never)]
-fn enter_by_choice(running: &'static Running, target: AtomicRef, object: ObjectId) -> Option<AtomicStep> {
-    let me = running.with(|e| e.current);
+fn enter_by_choice(running: &'static Running, target: AtomicRef) -> ObjectId {
+    let me = running.quickly(|e| e.current);
     match running.with(Execution::decide_among) {
-        Next::Stay => Some(AtomicStep { running, object }),
-        Next::Suspend => enter_later(running, target, object, me),
+        Next::Stay => announced(running, me),
+        Next::Suspend => enter_later(running, target, me),
     }
 }
 
 #[cold]
-fn enter_spinning(running: &'static Running, target: AtomicRef, object: ObjectId) -> Option<AtomicStep> {
-    let me = running.with(|e| e.current);
+fn enter_spinning(running: &'static Running, target: AtomicRef) -> ObjectId {
+    let me = running.quickly(|e| e.current);
     let next = running.with(|e| {
         e.recognise_spinning();
         e.decide()
     });
     match next {
-        Next::Stay => Some(AtomicStep { running, object }),
-        Next::Suspend => enter_later(running, target, object, me),
+        Next::Stay => announced(running, me),
+        Next::Suspend => enter_later(running, target, me),
     }
 }
 
-/// The thread `me`, which is the one that calls, waits for its turn.
+/// The thread `me`, which is the one that calls, waits for its turn with its operation.
 #[inline(always)]
-fn enter_later(
-    running: &'static Running,
-    target: AtomicRef,
-    object: ObjectId,
-    me: usize,
-) -> Option<AtomicStep> {
-    let freed = running.with(|e| e.quarantine.news());
+fn enter_later(running: &'static Running, target: AtomicRef, me: usize) -> ObjectId {
+    let freed = running.quickly(|e| e.quarantine.news());
     suspend(running, me);
-    if running.with(|e| e.quarantine.news()) != freed {
+    if running.quickly(|e| e.quarantine.news()) != freed {
         check_freed_atomic(running, target);
     }
-    Some(AtomicStep { running, object })
+    announced(running, me)
+}
+
+/// The object of the operation that the thread has announced: it is the running one. (As if it were not known before: whoever
+/// calls last returns what this returns.)
+#[inline(always)]
+fn announced(running: &'static Running, me: usize) -> ObjectId {
+    running.quickly(|e| e.pending[me].object)
 }
 
 /// The way of any other operation.
@@ -247,29 +280,29 @@ fn enter_attentively(
     object: ObjectId,
     action: Action,
     place: Place,
-) -> Option<AtomicStep> {
+) -> ObjectId {
     if !running.with(|e| e.wants_more) {
-        let me = running.with(|e| e.current);
+        let me = running.quickly(|e| e.current);
         return match running.with(|e| e.enter_telling(Operation::new(action, object), place)) {
-            Next::Stay => Some(AtomicStep { running, object }),
-            Next::Suspend => enter_later(running, target, object, me),
+            Next::Stay => announced(running, me),
+            Next::Suspend => enter_later(running, target, me),
         };
     }
     let weak = running.with(|e| e.settings.weak_memory);
+    let expected = matches!(action, Action::CompareExchange { .. }).then(|| running.expected.get());
     let operation = match weak {
         true => running.with(|e| e.weak_operation(action, object)),
         false => Operation::new(action, object),
     };
-    let freed = running.with(|e| e.quarantine.news());
-    enter(running, operation, place);
-    if running.with(|e| e.quarantine.news()) != freed {
+    let freed = running.quickly(|e| e.quarantine.news());
+    super::perform::enter(running, operation, place);
+    if running.quickly(|e| e.quarantine.news()) != freed {
         check_freed(running, Kind::Atomic, target.address, target.of.name, object, place);
     }
-    // An exchange chooses when it is known what it expects.
-    if weak && !matches!(action, Action::CompareExchange { .. }) {
-        choose_value(running, target, None);
+    if weak {
+        choose_value(running, target, expected);
     }
-    Some(AtomicStep { running, object })
+    announced(running, running.quickly(|e| e.current))
 }
 
 /// Something has been freed while the thread waited.
@@ -305,7 +338,7 @@ pub fn fence(order: Ordering) -> bool {
 #[cold]
 fn ordered_fence(running: &Running, place: Place) {
     let operation = running.with(|e| Operation::new(Action::Fence(Ordering::SeqCst), e.weak.order_object));
-    enter(running, operation, place);
+    super::perform::enter(running, operation, place);
     running.with(|e| {
         if !e.giving_up {
             e.finish_ordered_fence(operation);

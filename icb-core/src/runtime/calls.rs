@@ -2,61 +2,65 @@
 
 use super::perform::{enter, enter_here, halt, perform, perform_join};
 use super::threads::Local;
-use super::{Running, ThreadJob, execution_is_unwinding, running};
+use super::{Running, execution_is_unwinding, running};
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, ThreadId};
+use std::any::Any;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A thread's closure, in memory that it shares with whoever joins the thread.
-pub trait ThreadBody {
+/// What can be done with a thread's closure, in memory that it shares with whoever joins the thread. One of the two is done, once,
+/// and lets go of that memory. Neither unwinds.
+#[derive(Debug)]
+pub struct ThreadBody {
     /// Runs it.
-    fn run(self: Arc<Self>) -> ThreadEnd;
-
+    pub run: unsafe fn(NonNull<()>) -> ThreadEnd,
     /// Drops it: it will never run.
-    fn discard(&self);
+    pub discard: unsafe fn(NonNull<()>),
 }
 
-/// What a spawned thread is going to do; dropped, it will never do it.
-pub struct ThreadMain(Option<Arc<dyn ThreadBody>>);
+/// What a thread is going to do; dropped, it will never do it.
+#[derive(Debug)]
+pub struct ThreadMain {
+    closure: NonNull<()>,
+    body: &'static ThreadBody,
+}
 
 impl ThreadMain {
-    /// To run this.
+    /// To run this closure.
+    ///
+    /// # Safety
+    /// The functions of `body` can be called with `closure` as long as one of them has not been called, on this thread of the operating system.
     #[must_use]
-    pub fn new(body: Arc<dyn ThreadBody>) -> Self {
-        ThreadMain(Some(body))
+    #[inline]
+    pub unsafe fn new(closure: NonNull<()>, body: &'static ThreadBody) -> Self {
+        ThreadMain { closure, body }
     }
 
     #[inline]
-    pub(super) fn run(mut self) -> ThreadEnd {
-        let body = self.0.take();
-        // Nothing is left to drop.
-        std::mem::forget(self);
-        body.map_or(ThreadEnd::Returned, ThreadBody::run)
-    }
-}
-
-impl std::fmt::Debug for ThreadMain {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ThreadMain").finish_non_exhaustive()
+    pub(super) fn call(self) -> ThreadEnd {
+        let ThreadMain { closure, body } = *ManuallyDrop::new(self);
+        // SAFETY: `new` has been promised that; nothing is left to drop.
+        unsafe { (body.run)(closure) }
     }
 }
 
 impl Drop for ThreadMain {
     fn drop(&mut self) {
-        if let Some(body) = self.0.take() {
-            body.discard();
-        }
+        // SAFETY: `new` has been promised that; whoever runs it does not drop it.
+        unsafe { (self.body.discard)(self.closure) };
     }
 }
 
 /// How a thread ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub enum ThreadEnd {
     /// It returned.
     Returned,
-    /// It panicked; the result is kept for whoever joins.
-    Panicked,
+    /// It panicked. What with, unless that is kept for whoever joins.
+    Panicked(Option<Box<dyn Any + Send>>),
 }
 
 /// `thread::spawn`: the new thread will run `main`. The caller must make sure that what `main` borrows outlives
@@ -76,7 +80,7 @@ pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain
     if running.with(|e| e.attention && e.giving_up) {
         return Some((running.with(|e| ThreadId::new(e.current)), epoch));
     }
-    let mut job = ThreadJob::Spawned(main);
+    let mut job = main;
     if name.is_none() && stack_size.is_none() {
         match running.with(|e| e.spawn_shortly(location.into(), job)) {
             Ok(child) => return Some((child, epoch)),
@@ -93,7 +97,7 @@ fn create(
     name: Option<Arc<str>>,
     stack_size: Option<usize>,
     location: &'static Location<'static>,
-    job: ThreadJob,
+    job: ThreadMain,
 ) -> ThreadId {
     if running.with(|e| e.thread_count) > crate::recording::MAX_THREADS {
         panic!("one execution has more than {} threads", crate::recording::MAX_THREADS);

@@ -129,7 +129,7 @@ pub(super) struct Execution {
     pub(super) backtraces: bool,
     pub(super) resolver: super::backtrace::Resolver,
     pub(super) tape: Tape,
-    pub(super) pool: Pool<super::ThreadJob>,
+    pub(super) pool: Pool<super::ThreadMain>,
     /// Some thread has a stack that does not stay with its slot.
     pub(super) has_large_stacks: bool,
     pub(super) end: Option<End>,

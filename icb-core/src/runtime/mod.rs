@@ -61,21 +61,46 @@ use allocator::Quarantine;
 use coroutine::{Job, Resumption, Return};
 use execution::{Execution, GiveUp};
 use std::cell::{Cell, UnsafeCell};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use threads::{Life, Thread};
 
-scoped_tls::scoped_thread_local!(static RUNNING: Running);
+thread_local! {
+    /// What [`running`] answers; null: nothing. Set by [`Running::during`] alone.
+    static RUNNING: Cell<*const Running> = const { Cell::new(std::ptr::null()) };
+}
 
 /// The execution that runs on this OS thread.
 pub(crate) struct Running {
     execution: UnsafeCell<Execution>,
     /// Somebody has access to it: what is allocated now is the engine's own.
     at_work: Cell<bool>,
+    /// The bits with which the exchange succeeds that is about to be announced.
+    expected: Cell<u64>,
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
 }
 
 impl Running {
+    /// Runs `f` with this as what runs on this OS thread.
+    fn during(&self, f: impl FnOnce()) {
+        struct Before(*const Running);
+        impl Drop for Before {
+            fn drop(&mut self) {
+                RUNNING.set(self.0);
+            }
+        }
+        let _before = Before(RUNNING.replace(self));
+        f();
+    }
+
     /// Access for a moment: `f` must not lead back here and must not switch coroutines.
     #[inline(always)]
     fn with<R>(&self, f: impl FnOnce(&mut Execution) -> R) -> R {
@@ -86,6 +111,13 @@ impl Running {
         let result = f(execution);
         self.at_work.set(false);
         result
+    }
+
+    /// [`with`](Self::with), where nothing is allocated or freed.
+    #[inline(always)]
+    fn quickly<R>(&self, f: impl FnOnce(&mut Execution) -> R) -> R {
+        // SAFETY: as in `with`.
+        f(unsafe { &mut *self.execution.get() })
     }
 
     /// Access where a closure would stand in the way of the optimiser.
@@ -101,15 +133,14 @@ impl Running {
     }
 }
 
-#[inline]
+/// The execution that runs on this OS thread. A part of what the program is compiled to: as a part of a function of ours it would
+/// make that function keep whatever it was given out of its way.
+#[inline(always)]
 fn running() -> Option<&'static Running> {
-    if !RUNNING.is_set() {
-        return None;
-    }
     // SAFETY: the reference is used only by the calling operation, which runs on a coroutine of this execution (or
     // in its panic hook); `CoroutineProgram::run` keeps the execution in place until all of them are over or given
     // up for good.
-    Some(RUNNING.with(|running| unsafe { &*std::ptr::from_ref(running) }))
+    unsafe { RUNNING.with(Cell::get).as_ref() }
 }
 
 /// Signs of life, for a watchdog on another thread.
@@ -146,8 +177,18 @@ impl Heartbeat {
 /// Threads that cannot be unwound, over all executions of a program: each keeps its stack.
 const MAX_LEFT_BEHIND: u32 = 16_000;
 
-/// Epochs are process-wide, so that a handle in a static tells executions of different programs apart.
+/// Epochs are process-wide, so that a handle in a static tells executions of different programs apart. A program takes so many
+/// at once.
 static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
+const EPOCHS: u32 = 256;
+
+/// Epochs that no other program has.
+#[cold]
+fn take_epochs() -> Range<u32> {
+    let first = NEXT_EPOCH.fetch_add(EPOCHS, Ordering::Relaxed);
+    assert!(first != 0 && first < u32::MAX - EPOCHS, "more executions than one process can tell apart");
+    first..first + EPOCHS
+}
 
 /// What executions have found out about which memory is shared.
 #[derive(Clone, Debug, Default)]
@@ -164,6 +205,8 @@ pub struct CoroutineProgram {
     main: Arc<dyn Fn() + Send + Sync>,
     running: Box<Running>,
     model: u32,
+    /// For the next executions.
+    epochs: Range<u32>,
 }
 
 impl std::fmt::Debug for CoroutineProgram {
@@ -179,10 +222,10 @@ impl CoroutineProgram {
         panics::install();
         image::prepare();
         let execution = UnsafeCell::new(Execution::new(settings, tape));
-        let mut running = Box::new(Running { execution, at_work: Cell::new(false) });
+        let mut running = Box::new(Running { execution, at_work: Cell::new(false), expected: Cell::new(0) });
         let at_work = &raw const running.at_work;
         running.execution.get_mut().quarantine.listen_to(at_work);
-        CoroutineProgram { main, running, model: 0 }
+        CoroutineProgram { main, running, model: 0, epochs: 0..0 }
     }
 
     /// Signs of life of the executions.
@@ -265,22 +308,21 @@ impl CoroutineProgram {
         }
     }
 
-    fn start(&self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) {
-        let main = self.main.clone();
+    fn start(&self, epoch: u32, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) {
+        // SAFETY: the closure is there as long as the program is, which outlives the execution; it is not moved.
+        let main = unsafe { ThreadMain::new(NonNull::from(&self.main).cast(), &MAIN) };
         // SAFETY: only the lifetime is changed; `finish` removes both pointers before `run` returns.
         let chooser: *mut dyn Chooser = unsafe { std::mem::transmute(std::ptr::from_mut(chooser)) };
         let observer: Option<*mut dyn Observer> = observer.map(|observer| {
             // SAFETY: as above.
             unsafe { std::mem::transmute(std::ptr::from_mut(observer)) }
         });
-        let epoch = NEXT_EPOCH.fetch_add(1, Ordering::Relaxed);
-        assert!(epoch != 0 && epoch != u32::MAX, "more executions than one process can tell apart");
         self.running.with(|e| {
             e.begin(epoch, chooser, observer);
             let executions = &e.heartbeat.executions;
             executions.store(executions.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             e.set_current(0);
-            e.create_thread(None, None, None, ThreadJob::Main(main));
+            e.create_thread(None, None, None, main);
         });
         // The first decision has one outcome; it is taken here because no thread runs yet.
         self.running.with(Execution::decide_among);
@@ -395,7 +437,7 @@ impl CoroutineProgram {
 impl Execution {
     /// The coroutine of the thread that has been chosen; `None` when the execution has ended.
     #[inline]
-    fn chosen(&mut self) -> Option<Resumption<ThreadJob>> {
+    fn chosen(&mut self) -> Option<Resumption<ThreadMain>> {
         if self.end.is_some() {
             return None;
         }
@@ -445,28 +487,34 @@ impl CoroutineProgram {
         if !self.running.with(|e| e.settings.sequential) {
             left_panics::prepare();
         }
+        if self.epochs.is_empty() {
+            self.epochs = take_epochs();
+        }
+        let epoch = self.epochs.start;
+        self.epochs.start += 1;
         let quarantine = self.running.with(|e| {
             e.open_ledger(histories);
             e.quarantine.passes = e.settings.sequential;
             &raw mut *e.quarantine
         });
         if self.running.with(|e| e.settings.fixed_hashing) {
-            hashing::fixed(|| self.run_in(quarantine, chooser, observer));
+            hashing::fixed(|| self.run_in(epoch, quarantine, chooser, observer));
         } else {
-            self.run_in(quarantine, chooser, observer);
+            self.run_in(epoch, quarantine, chooser, observer);
         }
         self.finish()
     }
 
     fn run_in(
         &self,
+        epoch: u32,
         quarantine: *mut Quarantine,
         chooser: &mut dyn Chooser,
         observer: Option<&mut dyn Observer>,
     ) {
         Quarantine::during(quarantine, || {
-            RUNNING.set(&self.running, || {
-                self.start(chooser, observer);
+            self.running.during(|| {
+                self.start(epoch, chooser, observer);
                 accesses::attend(&self.running);
                 self.drive();
                 accesses::look_away();
@@ -546,15 +594,21 @@ impl Program for CoroutineProgram {
     }
 }
 
-/// What a thread of the program does.
-enum ThreadJob {
-    /// Thread 0: the test closure.
-    Main(Arc<dyn Fn() + Send + Sync>),
-    /// A spawned thread.
-    Spawned(ThreadMain),
+/// The test closure, as what thread 0 does. The closure is the program's.
+static MAIN: ThreadBody = ThreadBody { run: run_main, discard: |_| () };
+
+/// # Safety
+/// The pointer is to the closure of a program that runs.
+unsafe fn run_main(closure: NonNull<()>) -> ThreadEnd {
+    // SAFETY: the caller's promise.
+    let main = unsafe { closure.cast::<Arc<dyn Fn() + Send + Sync>>().as_ref() };
+    match catch_unwind(AssertUnwindSafe(|| main())) {
+        Ok(()) => ThreadEnd::Returned,
+        Err(payload) => ThreadEnd::Panicked(Some(payload)),
+    }
 }
 
-impl Job for ThreadJob {
+impl Job for ThreadMain {
     fn run(self) {
         let Some(running) = running() else { return };
         let marker = 0u8;
@@ -566,15 +620,9 @@ impl Job for ThreadJob {
             }
             e.begin_thread();
         });
-        let result = catch_unwind(AssertUnwindSafe(move || match self {
-            ThreadJob::Main(main) => {
-                main();
-                ThreadEnd::Returned
-            }
-            ThreadJob::Spawned(main) => main.run(),
-        }));
+        let result = self.call();
         drop_locals(running);
-        end(running, !matches!(result, Ok(ThreadEnd::Returned)));
+        end(running, !matches!(result, ThreadEnd::Returned));
     }
 }
 

@@ -146,13 +146,18 @@ fn pause_unasked(running: &Running, place: Place) {
 /// The thread runs again: it has been chosen, or the execution is being given up.
 #[inline]
 fn resumed(running: &Running) {
-    if running.with(|e| e.giving_up) {
-        if running.with(|e| e.threads[e.current].in_hook) {
-            // The hook returns, and the thread unwinds at its next operation.
-            running.with(|e| e.threads[e.current].unwinds_late = true);
-        } else {
-            give_up(running);
-        }
+    if running.quickly(|e| e.giving_up) {
+        resumed_to_end(running);
+    }
+}
+
+#[cold]
+fn resumed_to_end(running: &Running) {
+    if running.with(|e| e.threads[e.current].in_hook) {
+        // The hook returns, and the thread unwinds at its next operation.
+        running.with(|e| e.threads[e.current].unwinds_late = true);
+    } else {
+        give_up(running);
     }
 }
 
@@ -162,12 +167,14 @@ pub(super) fn halt(running: &Running) {
     suspend(running, running.with(|e| e.current));
 }
 
-/// The thread `me`, which is the one that calls, does not go on until it is chosen.
+/// The thread `me`, which is the one that calls, does not go on until it is chosen. A part of the caller: each function that returns
+/// after a switch returns to where the processor does not expect it.
+#[inline(always)]
 pub(super) fn suspend(running: &Running, me: usize) {
-    if running.with(|e| e.settings.sequential) {
+    if running.quickly(|e| e.settings.sequential) {
         super::sequential::wait(running, me);
     } else {
-        running.with(|e| e.threads[me].suspension).suspend();
+        running.quickly(|e| e.threads[me].suspension).suspend();
     }
     resumed(running);
 }

@@ -7,8 +7,9 @@
 //! thread half-way for good while others go on, is not done here: unwinding a Rust thread drops what it owns, which the
 //! abandoned thread would not have done, and others could tell the difference.
 
+use super::coroutine::Job;
 use super::execution::Execution;
-use super::{Job, Running, ThreadJob};
+use super::{Running, ThreadMain};
 use crate::program::End;
 
 /// Runs the threads that are chosen, until the execution has ended.
@@ -20,13 +21,14 @@ pub(super) fn drive(running: &Running) {
 
 /// The thread `me`, on top of the stack, waits until it is chosen: whoever is chosen meanwhile is called. When the execution
 /// has ended it returns as well, and everything is being given up.
+#[cold]
 pub(super) fn wait(running: &Running, me: usize) {
     while let Some(job) = running.with(|e| next(e, me)) {
         job.run();
     }
 }
 
-fn next(e: &mut Execution, me: usize) -> Option<ThreadJob> {
+fn next(e: &mut Execution, me: usize) -> Option<ThreadMain> {
     if e.end.is_none()
         && e.current != me
         && let Some(job) = chosen(e)
@@ -42,7 +44,7 @@ fn next(e: &mut Execution, me: usize) -> Option<ThreadJob> {
 }
 
 /// What the chosen thread does from its beginning. One that has begun stands further down on the stack and cannot go on.
-fn chosen(e: &mut Execution) -> Option<ThreadJob> {
+fn chosen(e: &mut Execution) -> Option<ThreadMain> {
     let job = e.threads[e.current].job.take();
     if job.is_none() {
         e.stop(End::GivenUp);

@@ -1,6 +1,6 @@
 //! Threads of the running execution.
 
-use super::ThreadJob;
+use super::ThreadMain;
 use super::coroutine::{Coroutine, Suspension};
 use super::rounds::Rounds;
 use super::turns::Turns;
@@ -116,9 +116,9 @@ pub(crate) struct Local {
 /// One thread. Slots are used again by later executions.
 pub(crate) struct Thread {
     pub(crate) life: Life,
-    pub(crate) coroutine: Option<Coroutine<ThreadJob>>,
+    pub(crate) coroutine: Option<Coroutine<ThreadMain>>,
     /// What it is going to do, where there are no coroutines.
-    pub(crate) job: Option<ThreadJob>,
+    pub(crate) job: Option<ThreadMain>,
     pub(crate) suspension: Suspension,
     pub(crate) clock: ThreadClock,
     pub(crate) hash: ThreadHash,
@@ -254,6 +254,8 @@ impl Default for Thread {
 const MAX_READS: usize = 256;
 /// So many reads in a row must repeat before a loop without a hint counts as spinning.
 const REPEATS: usize = 48;
+/// And then it is looked again after so many more.
+const BETWEEN_LOOKS: usize = 16;
 /// How much longer a loop may go on each time that this has been paid for.
 const MORE_PATIENCE: u32 = 4;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
@@ -430,8 +432,9 @@ impl Thread {
     /// At a read without a hint: it is time to look whether it repeats itself.
     #[inline]
     pub(crate) fn may_spin(&self) -> bool {
-        let count = self.reads.length;
-        count >= REPEATS && count.is_multiple_of(16)
+        // From `REPEATS` on, every so many reads. (The rotation brings what is no multiple, or was below, beyond the limit.)
+        let beyond = self.reads.length.wrapping_sub(REPEATS);
+        beyond.rotate_right(BETWEEN_LOOKS.trailing_zeros()) <= MAX_READS / BETWEEN_LOOKS
     }
 
     /// At a read without a hint: the last reads repeat with a short period, from the same places of the program.

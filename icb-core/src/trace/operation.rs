@@ -74,6 +74,7 @@ pub enum ObjectClass {
 /// What is done. Names follow `std`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
+#[repr(align(4))]
 pub enum Action {
     /// A thread's first step.
     Begin,

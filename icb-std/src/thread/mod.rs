@@ -9,6 +9,7 @@ pub use ::std::thread::Result;
 
 mod builder;
 mod current;
+mod half;
 #[macro_use]
 pub(crate) mod local;
 mod packet;

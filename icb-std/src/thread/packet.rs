@@ -1,34 +1,53 @@
 //! A thread's start and result: what its closure returned or panicked with, kept for whoever joins. The same packet
 //! serves real threads and threads of an execution.
 
+use super::half::{Half, Shared};
 use super::scope::ScopeData;
 use super::{Result, Thread};
-use crate::door::{self, ThreadBody, ThreadEnd};
-use ::std::cell::{Cell, UnsafeCell};
+use crate::door::{self, ThreadBody, ThreadEnd, ThreadMain};
+use ::std::cell::{Cell, OnceCell, UnsafeCell};
 use ::std::ffi::CString;
 use ::std::io;
 use ::std::marker::PhantomData;
-use ::std::mem::MaybeUninit;
+use ::std::mem::{ManuallyDrop, MaybeUninit};
 use ::std::panic::{AssertUnwindSafe, catch_unwind};
+use ::std::ptr::NonNull;
 use ::std::sync::Arc;
 use ::std::sync::atomic::{AtomicBool, Ordering};
 
 /// What one thread shares with whoever joins it. Handles do not know what its closure `C` is.
 struct Packet<'scope, T, C: ?Sized> {
+    /// Written once, by the spawner while it holds the packet.
+    thread: OnceCell<Thread>,
+    /// The thread of the operating system, if it is one: its handle's alone.
+    native: UnsafeCell<Option<Box<::std::thread::JoinHandle<()>>>>,
     /// The scope that counts this thread, if it is a real one.
     scope: Option<Arc<ScopeData>>,
     result: UnsafeCell<Option<Result<T>>>,
     /// Present in a scope of an execution.
     outcome: Option<Arc<Outcome>>,
-    /// The thread of an execution, and its epoch: written once, by the spawner while it holds the packet.
-    modelled: Cell<Option<(door::ThreadId, u32)>>,
     _marker: PhantomData<Option<&'scope ScopeData>>,
     closure: C,
 }
 
-// SAFETY: the result is written by the thread before it ends and read after it has been joined, never at once. What is
-// said of a thread of an execution is used on the OS thread of that execution.
+// SAFETY: the result is written by the thread before it ends and read after it has been joined, never at once. What stands
+// here of the thread itself is used by whoever holds the handle, and by the last of the two.
 unsafe impl<T: Send, C: Sync + ?Sized> Sync for Packet<'_, T, C> {}
+
+impl<T, C> Packet<'_, T, C> {
+    #[inline]
+    fn new(scope: Option<Arc<ScopeData>>, outcome: Option<Arc<Outcome>>, closure: C) -> Self {
+        Packet {
+            thread: OnceCell::new(),
+            native: UnsafeCell::new(None),
+            scope,
+            result: UnsafeCell::new(None),
+            outcome,
+            _marker: PhantomData,
+            closure,
+        }
+    }
+}
 
 /// What a thread does: nothing that whoever joins it wants to know.
 trait Forgotten {}
@@ -58,25 +77,43 @@ impl<F> Closure<F> {
     }
 }
 
-impl<T, F: FnOnce() -> T> ThreadBody for Packet<'_, T, Closure<F>> {
-    fn run(self: Arc<Self>) -> ThreadEnd {
+impl<T, F: FnOnce() -> T> Packet<'_, T, Closure<F>> {
+    const BODY: ThreadBody = ThreadBody { run: Self::run, discard: Self::discard };
+
+    /// What the thread is going to do with its half.
+    #[inline]
+    fn main(half: Half<Self>) -> ThreadMain {
+        // SAFETY: both functions make a half of the pointer, and one of them is called, once. What the closure borrows outlives
+        // the thread: `spawn_unchecked` has been promised that.
+        unsafe { ThreadMain::new(half.into_shared().cast(), &Self::BODY) }
+    }
+
+    /// # Safety
+    /// See [`main`](Self::main).
+    unsafe fn run(half: NonNull<()>) -> ThreadEnd {
+        // SAFETY: the caller's promise.
+        let this = unsafe { Half::<Self>::from_shared(half.cast()) };
         // Last to go, after everything that the thread owns.
-        let _over = Over(self.outcome.clone());
-        let Some(f) = self.closure.take() else { return ThreadEnd::Returned };
+        let _over = Over(this.outcome.clone());
+        let Some(f) = this.closure.take() else { return ThreadEnd::Returned };
         let result = catch_unwind(AssertUnwindSafe(f));
         let panicked = result.is_err();
-        if let Some(outcome) = &self.outcome {
+        if let Some(outcome) = &this.outcome {
             outcome.panicked.store(panicked, Ordering::Relaxed);
         }
         // SAFETY: nobody else reaches the result before this thread has ended; there was none, as the closure is run once.
-        unsafe { self.result.get().write(Some(result)) };
-        drop(self);
-        if panicked { ThreadEnd::Panicked } else { ThreadEnd::Returned }
+        unsafe { this.result.get().write(Some(result)) };
+        drop(this);
+        if panicked { ThreadEnd::Panicked(None) } else { ThreadEnd::Returned }
     }
 
-    fn discard(&self) {
-        let _over = Over(self.outcome.clone());
-        drop(self.closure.take());
+    /// # Safety
+    /// See [`main`](Self::main).
+    unsafe fn discard(half: NonNull<()>) {
+        // SAFETY: the caller's promise.
+        let this = unsafe { Half::<Self>::from_shared(half.cast()) };
+        let _over = Over(this.outcome.clone());
+        drop(this.closure.take());
     }
 }
 
@@ -118,15 +155,11 @@ impl Drop for Over {
 impl<T, C: ?Sized> Drop for Packet<'_, T, C> {
     #[inline]
     fn drop(&mut self) {
-        if self.modelled.get().is_some() {
-            take_over(self.modelled.get());
-        }
-        let unhandled_panic = matches!(self.result.get_mut(), Some(Err(_)));
-        if self.result.get_mut().is_some()
-            && catch_unwind(AssertUnwindSafe(|| *self.result.get_mut() = None)).is_err()
-        {
-            eprintln!("fatal runtime error: thread result panicked on drop, aborting");
-            ::std::process::abort();
+        let result = self.result.get_mut().take();
+        let unhandled_panic = matches!(result, Some(Err(_)));
+        if result.is_some() {
+            self.take_over();
+            drop_result(result);
         }
         if let Some(scope) = &self.scope {
             scope.decrement_num_running_threads(unhandled_panic);
@@ -134,43 +167,82 @@ impl<T, C: ?Sized> Drop for Packet<'_, T, C> {
     }
 }
 
-/// Whoever drops the result of a thread without joining has learnt from the packet's count that it was left to him.
 #[inline(never)]
-fn take_over(modelled: Option<(door::ThreadId, u32)>) {
-    if let Some(thread) = of_this_execution(modelled) {
-        door::take_over(thread);
+fn drop_result<T>(result: Option<Result<T>>) {
+    if catch_unwind(AssertUnwindSafe(|| drop(result))).is_err() {
+        eprintln!("fatal runtime error: thread result panicked on drop, aborting");
+        ::std::process::abort();
     }
 }
 
-/// The thread, if it is one of the execution that runs now.
-#[inline]
-fn of_this_execution(modelled: Option<(door::ThreadId, u32)>) -> Option<door::ThreadId> {
-    modelled.filter(|&(_, epoch)| epoch == door::epoch()).map(|(thread, _)| thread)
+impl<T, C: ?Sized> Packet<'_, T, C> {
+    /// The thread, if it is one of the execution that runs now.
+    #[inline]
+    fn of_this_execution(&self) -> Option<door::ThreadId> {
+        let modelled = self.thread.get().and_then(Thread::modelled_as);
+        modelled.filter(|&(_, epoch)| epoch == door::epoch()).map(|(thread, _)| thread)
+    }
+
+    /// Whoever drops the result of a thread without joining has learnt from the packet that it was left to him.
+    #[inline(never)]
+    fn take_over(&self) {
+        if let Some(thread) = self.of_this_execution() {
+            door::take_over(thread);
+        }
+    }
+
+    /// The thread of the operating system, if it is one.
+    ///
+    /// # Safety
+    /// The caller is the handle, and has no other reference to it.
+    #[expect(clippy::mut_from_ref, reason = "the cell is in this type")]
+    unsafe fn native(&self) -> &mut Option<Box<::std::thread::JoinHandle<()>>> {
+        // SAFETY: nobody but the handle looks at it, as long as there is one; the rest is the caller's promise.
+        unsafe { &mut *self.native.get() }
+    }
 }
 
-/// A thread of an execution that nobody has joined; is dropped with its handle.
-struct Unjoined(Option<(door::ThreadId, u32)>);
+/// A running thread: what `JoinHandle` and `ScopedJoinHandle` hold.
+pub(super) struct JoinInner<'scope, T>(Half<Packet<'scope, T, dyn Forgotten + Send + Sync>>);
 
-impl Drop for Unjoined {
+impl<T> Drop for JoinInner<'_, T> {
+    /// Nobody has joined it.
     #[inline]
     fn drop(&mut self) {
-        if let Some(thread) = of_this_execution(self.0) {
+        if let Some(thread) = self.0.of_this_execution() {
             door::let_go(thread);
         }
     }
 }
 
-/// A running thread: what `JoinHandle` and `ScopedJoinHandle` hold.
-pub(super) struct JoinInner<'scope, T> {
-    /// The thread of the operating system, if it is one.
-    native: Option<Box<::std::thread::JoinHandle<()>>>,
-    thread: Thread,
-    /// Dropped before the packet.
-    unjoined: Unjoined,
-    packet: Arc<Packet<'scope, T, dyn Forgotten + Send + Sync>>,
-}
+impl<'scope, T> JoinInner<'scope, T> {
+    /// The handle's half of a packet.
+    ///
+    /// # Safety
+    /// What the closure borrows outlives the thread, and the closure is gone when the thread is over.
+    #[inline]
+    unsafe fn new<C: Forgotten + Send + Sync>(packet: Half<Packet<'scope, T, C>>) -> Self {
+        let shared: NonNull<Shared<Packet<'scope, T, dyn Forgotten + Send + Sync + '_>>> =
+            packet.into_shared();
+        // SAFETY: only the lifetime of a closure changes, of which there is nothing left when the last handle lets go.
+        let shared = unsafe {
+            ::std::mem::transmute::<
+                NonNull<Shared<Packet<'scope, T, dyn Forgotten + Send + Sync + '_>>>,
+                NonNull<Shared<Packet<'scope, T, dyn Forgotten + Send + Sync>>>,
+            >(shared)
+        };
+        // SAFETY: the same half.
+        JoinInner(unsafe { Half::from_shared(shared) })
+    }
 
-impl<T> JoinInner<'_, T> {
+    /// What it shares with the thread.
+    #[inline]
+    fn into_packet(self) -> Half<Packet<'scope, T, dyn Forgotten + Send + Sync>> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: taken out of what is not used or dropped any more.
+        unsafe { ::std::ptr::read(&this.0) }
+    }
+
     /// The thread of the operating system.
     ///
     /// # Panics
@@ -178,7 +250,8 @@ impl<T> JoinInner<'_, T> {
     #[cfg(unix)]
     #[track_caller]
     pub(super) fn real(&self) -> &::std::thread::JoinHandle<()> {
-        match &self.native {
+        // SAFETY: this is the handle; shared references only, until it is consumed.
+        match unsafe { self.0.native() } {
             Some(thread) => thread,
             None => {
                 door::outside(
@@ -190,14 +263,16 @@ impl<T> JoinInner<'_, T> {
     }
 
     pub(super) fn thread(&self) -> &Thread {
-        &self.thread
+        self.0.thread.get().expect("it is written before there is a handle")
     }
 
     #[cfg(unix)]
     #[track_caller]
     pub(super) fn into_real(self) -> ::std::thread::JoinHandle<()> {
         self.real();
-        match self.native {
+        let packet = self.into_packet();
+        // SAFETY: this was the handle.
+        match unsafe { packet.native() }.take() {
             Some(thread) => *thread,
             None => unreachable!("it has just been seen real"),
         }
@@ -205,29 +280,21 @@ impl<T> JoinInner<'_, T> {
 
     #[track_caller]
     pub(super) fn is_finished(&self) -> bool {
-        match of_this_execution(self.thread.modelled_as()) {
+        match self.0.of_this_execution() {
             Some(id) => door::is_finished(id),
-            None => Arc::strong_count(&self.packet) == 1,
+            None => self.0.is_alone(),
         }
     }
 
     #[track_caller]
     pub(super) fn join(self) -> Result<T> {
-        let JoinInner { native, thread, unjoined, mut packet } = self;
-        std::mem::forget(unjoined);
-        match native {
-            None => join_modelled(&thread, packet.outcome.as_deref()),
-            Some(native) => join_real(native),
+        let mut packet = self.into_packet();
+        match packet.thread.get().and_then(Thread::modelled_as) {
+            Some((id, epoch)) => join_modelled(id, epoch, packet.outcome.as_deref()),
+            // SAFETY: this was the handle.
+            None => join_real(unsafe { packet.native() }.take()),
         }
-        let result = Arc::get_mut(&mut packet).and_then(|packet| {
-            let result = packet.result.get_mut().take();
-            if result.is_some() {
-                // It has been joined: there is nothing left to take over.
-                packet.modelled.set(None);
-            }
-            result
-        });
-        match result {
+        match packet.get_mut().and_then(|packet| packet.result.get_mut().take()) {
             Some(Ok(value)) => Ok(value),
             // A destructor would panic at the error, and abort the process.
             Some(Err(payload)) if !door::given_up() => Err(payload),
@@ -239,18 +306,18 @@ impl<T> JoinInner<'_, T> {
 
 /// Waits for the end of a thread of the operating system.
 #[cold]
-#[expect(clippy::boxed_local, reason = "that is how it is kept")]
-fn join_real(thread: Box<::std::thread::JoinHandle<()>>) {
-    thread.join().expect("a mirrored thread catches its panic");
+#[expect(clippy::vec_box, reason = "that is how it is kept")]
+fn join_real(thread: Option<Box<::std::thread::JoinHandle<()>>>) {
+    if let Some(thread) = thread {
+        thread.join().expect("a mirrored thread catches its panic");
+    }
 }
 
 /// Waits for the end of a thread of an execution.
 #[track_caller]
-#[inline(never)]
-fn join_modelled(thread: &Thread, outcome: Option<&Outcome>) {
-    if let Some((id, epoch)) = thread.modelled_as() {
-        door::join(id, epoch);
-    }
+#[inline]
+fn join_modelled(thread: door::ThreadId, epoch: u32, outcome: Option<&Outcome>) {
+    door::join(thread, epoch);
     if let Some(outcome) = outcome {
         outcome.joined.store(true, Ordering::Relaxed);
     }
@@ -299,29 +366,11 @@ where
         return unsafe { spawn_real(name, stack_size, scope, f) };
     }
     let outcome = scope.map(|_| Arc::new(Outcome::default()));
-    let packet = Arc::new(Packet {
-        scope: None,
-        result: UnsafeCell::new(None),
-        outcome: outcome.clone(),
-        modelled: Cell::new(None),
-        _marker: PhantomData,
-        closure: Closure::new(f),
-    });
-    let body: Arc<dyn ThreadBody + '_> = packet.clone();
-    // SAFETY: only the lifetime changes, and the caller promises that what is borrowed outlives the thread.
-    let body = unsafe { ::std::mem::transmute::<Arc<dyn ThreadBody + '_>, Arc<dyn ThreadBody>>(body) };
-    let thread = spawn_modelled(name, stack_size, scope, outcome, door::ThreadMain::new(body));
-    packet.modelled.set(thread.modelled_as());
-    let packet: Arc<Packet<'scope, T, dyn Forgotten + Send + Sync + '_>> = packet;
-    // SAFETY: only the lifetime of a closure changes that is gone when the thread is over, before the last handle lets go.
-    let packet = unsafe {
-        ::std::mem::transmute::<
-            Arc<Packet<'scope, T, dyn Forgotten + Send + Sync + '_>>,
-            Arc<Packet<'scope, T, dyn Forgotten + Send + Sync>>,
-        >(packet)
-    };
-    let unjoined = Unjoined(thread.modelled_as());
-    Ok(JoinInner { native: None, thread, unjoined, packet })
+    let (packet, theirs) = Half::pair(Packet::new(None, outcome.clone(), Closure::new(f)));
+    let thread = spawn_modelled(name, stack_size, scope, outcome, Packet::main(theirs));
+    let _ = packet.thread.set(thread);
+    // SAFETY: the closure is gone when the thread is over.
+    Ok(unsafe { JoinInner::new(packet) })
 }
 
 /// Starts a thread of the operating system.
@@ -342,15 +391,8 @@ where
     if let Some(scope) = scope {
         scope.increment_num_running_threads();
     }
-    let packet: Arc<Packet<'scope, T, ()>> = Arc::new(Packet {
-        scope: scope.cloned(),
-        result: UnsafeCell::new(None),
-        outcome: None,
-        modelled: Cell::new(None),
-        _marker: PhantomData,
-        closure: (),
-    });
-    let theirs = packet.clone();
+    let (packet, theirs): (Half<Packet<'scope, T, ()>>, _) =
+        Half::pair(Packet::new(scope.cloned(), None, ()));
     let run = move || {
         let result = catch_unwind(AssertUnwindSafe(f));
         // SAFETY: nobody else reaches the result before this thread has ended.
@@ -366,6 +408,9 @@ where
     }
     // SAFETY: the caller's promise.
     let native = unsafe { builder.spawn_unchecked(run) }?;
-    let thread = Thread::real(native.thread().clone());
-    Ok(JoinInner { native: Some(Box::new(native)), thread, unjoined: Unjoined(None), packet })
+    let _ = packet.thread.set(Thread::real(native.thread().clone()));
+    // SAFETY: this becomes the handle.
+    *unsafe { packet.native() } = Some(Box::new(native));
+    // SAFETY: there is no closure.
+    Ok(unsafe { JoinInner::new(packet) })
 }

@@ -3,7 +3,7 @@
 use super::Effect;
 use crate::dependence::ThreadHash;
 use crate::program::Place;
-use crate::runtime::ThreadJob;
+use crate::runtime::ThreadMain;
 use crate::runtime::execution::Execution;
 use crate::runtime::threads::{Life, ReadEntry, Readiness};
 use crate::thread_set::ThreadSet;
@@ -18,7 +18,7 @@ impl Execution {
         name: Option<Arc<str>>,
         stack_size: Option<usize>,
         location: Option<Place>,
-        job: ThreadJob,
+        job: ThreadMain,
     ) -> ThreadId {
         let index = self.thread_count;
         let parent = (index > 0).then_some(self.current);
@@ -85,8 +85,8 @@ impl Execution {
     pub(in crate::runtime) fn spawn_shortly(
         &mut self,
         place: Place,
-        job: ThreadJob,
-    ) -> Result<ThreadId, ThreadJob> {
+        job: ThreadMain,
+    ) -> Result<ThreadId, ThreadMain> {
         let (index, object, me) = (self.thread_count, self.object_count, self.current);
         let is_usual = !self.wants_more && index < self.pending.capacity();
         if !is_usual || index >= self.threads.len() || self.ledger.keeps_histories {
@@ -158,7 +158,7 @@ impl Execution {
     }
 
     #[cold]
-    fn provide_other_stack(&mut self, index: usize, stack_size: Option<usize>, job: ThreadJob) {
+    fn provide_other_stack(&mut self, index: usize, stack_size: Option<usize>, job: ThreadMain) {
         let thread = &mut self.threads[index];
         if self.settings.sequential {
             thread.job = Some(job);

@@ -23,7 +23,7 @@ const MACHINERY: [&str; 11] = [
 ];
 
 /// Packages whose source files say nothing about it either.
-const MACHINERY_PACKAGES: [&str; 5] = ["icb-core", "icb-std", "corosensei", "backtrace", "scoped-tls"];
+const MACHINERY_PACKAGES: [&str; 4] = ["icb-core", "icb-std", "corosensei", "backtrace"];
 
 /// How a line with a place begins; such lines are never cut.
 pub(super) const AT: &str = "          at ";
