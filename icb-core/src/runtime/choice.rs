@@ -155,11 +155,7 @@ impl Execution {
     fn note_early(&mut self, next: usize) {
         // Who was let on because nobody could go on stands back when it lets somebody go on, not when somebody pays.
         self.freed = None;
-        let thread = &mut self.threads[next];
-        thread.expired = Some(thread.readiness);
-        if thread.awaiting {
-            thread.go_on_early();
-        }
+        self.threads[next].note_early();
     }
 
     /// A step that needs no decision: it touches nothing that others could see, or its thread is unwinding.

@@ -383,10 +383,10 @@ impl Execution {
         } else {
             self.enabled.remove(thread);
             // A thread that seems to spin may also be counting its attempts: at a cost it goes on, so that no behaviour
-            // is lost at every bound.
+            // is lost at every bound, but not for ever: a search without a bound ends.
             let early = matches!(readiness, Readiness::Timeout | Readiness::Awaiting)
                 || (readiness == Readiness::Spurious && self.settings.spurious);
-            if early {
+            if early && self.threads[thread].may_go_on_early() {
                 self.early.insert(thread);
             } else {
                 self.early.remove(thread);

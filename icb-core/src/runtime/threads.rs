@@ -173,6 +173,9 @@ pub(crate) struct Thread {
     pub(crate) repeated_turns: u32,
     /// So many repeated turns count as spinning; more after each time that it went on early.
     pub(crate) patience: u32,
+    /// Places where it has cut a wait short (a timed one expired early, another woke spuriously) since a wait last got what it
+    /// waited for, and how often.
+    pub(crate) cut_waits: Vec<(usize, u32)>,
     /// Timed waits that have expired since the test ended.
     pub(crate) late_expiries: u32,
     /// Exchanges in a row that failed for no reason.
@@ -239,6 +242,7 @@ impl Default for Thread {
             waits_in_vain: 0,
             repeated_turns: 0,
             patience: 1,
+            cut_waits: Vec::new(),
             late_expiries: 0,
             spurious_failures: 0,
             stack_bottom: 0,
@@ -260,6 +264,8 @@ const BETWEEN_LOOKS: usize = 16;
 const MORE_PATIENCE: u32 = 4;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
 pub(crate) const MAX_SPURIOUS_FAILURES: u32 = 3;
+/// How often in a row a thread may go on early in the same loop, or wait: more would only repeat what the loop does, for ever.
+pub(super) const MAX_EARLY: u32 = 3;
 /// Longest recognised loop, in reads.
 const MAX_PERIOD: usize = 4;
 
@@ -309,6 +315,7 @@ impl Thread {
         self.waits_in_vain = 0;
         self.repeated_turns = 0;
         self.patience = 1;
+        self.cut_waits.clear();
         self.late_expiries = 0;
         self.stack_bottom = 0;
         self.in_hook = false;
@@ -398,12 +405,47 @@ impl Thread {
 
     /// It goes on although nothing has changed, at a cost: it may be counting its attempts, and gets more of them before
     /// it is taken for spinning again.
-    pub(crate) fn go_on_early(&mut self) {
+    fn go_on_early(&mut self) {
         if self.awaits_news {
             return self.turns.go_on_early();
         }
         self.repeated_turns = 0;
         self.patience = self.patience.saturating_mul(MORE_PATIENCE);
+    }
+
+    /// It goes on early, at a cost: a wait is cut short, or a loop goes on although nothing has changed.
+    pub(crate) fn note_early(&mut self) {
+        self.expired = Some(self.readiness);
+        if self.awaiting {
+            return self.go_on_early();
+        }
+        let place = self.place();
+        match self.cut_waits.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, count)) => *count += 1,
+            None => self.cut_waits.push((place, 1)),
+        }
+    }
+
+    /// Whether it may go on early once more. Depends on nothing but what it has done itself.
+    pub(crate) fn may_go_on_early(&self) -> bool {
+        if self.awaiting {
+            return match self.awaits_news {
+                true => self.turns.may_go_on_early(),
+                false => self.patience < MORE_PATIENCE.pow(MAX_EARLY),
+            };
+        }
+        let place = self.place();
+        self.cut_waits.iter().all(|&(known, count)| known != place || count < MAX_EARLY)
+    }
+
+    /// A wait has got what it waited for.
+    #[inline]
+    pub(crate) fn end_wait(&mut self) {
+        self.cut_waits.clear();
+    }
+
+    fn place(&self) -> usize {
+        self.location.map_or(0, Place::address)
     }
 
     /// At a yield or a read in a spinning loop: it repeats its reads, whatever it has read, so that it waits, or would

@@ -8,6 +8,7 @@ mod orders;
 mod primitives;
 mod spinning;
 mod statics;
+mod unbounded;
 
 use icb_std::model::{Builder, Failure, FailureKind, Reduction, Report};
 

@@ -149,6 +149,7 @@ impl Execution {
         if let Some(message) = channel.messages.pop_front() {
             channel.taken += 1;
             let bounded = channel.capacity.is_some();
+            self.threads[me].end_wait();
             self.threads[me].clock.acquire(&message);
             let object = &mut self.objects[operation.object.index()];
             let State::Channel(channel) = &mut object.state else { return Effect::Done };

@@ -45,6 +45,7 @@ impl Execution {
         self.take_mutex(operation.other);
         let thread_object = self.threads[me].object;
         if notified {
+            self.threads[me].end_wait();
             self.set_accesses(&[(operation.other, Mode::Write), (thread_object, Mode::Read)]);
             self.finish_many(operation, 2, None);
             return Effect::Done;

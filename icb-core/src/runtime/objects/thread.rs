@@ -289,6 +289,7 @@ impl Execution {
         let object = &self.objects[operation.object.index()];
         let mut note = None;
         if had_token {
+            self.threads[me].end_wait();
             self.threads[me].clock.acquire(&object.clock);
         } else if expired == Some(Readiness::Timeout) {
             self.expire();
