@@ -30,7 +30,7 @@ where
 }
 
 /// A number below `n`: in a model every one is tried, at no cost against the bound. Outside a model, and without
-/// `cfg(icb)`, it is 0.
+/// `cfg(icb)`, it is 0; for `n` = 0 as well.
 #[track_caller]
 #[must_use]
 pub fn choose(n: usize) -> usize {

@@ -171,6 +171,27 @@ fn a_schedule_of_another_test_diverges() {
     assert_divergence(&report);
 }
 
+/// So does one that has more steps than the test.
+#[test]
+fn a_test_that_ends_before_its_schedule_diverges() {
+    let failure = Builder::new().explore(lock_order).failure.expect("a deadlock");
+    let report = Builder::new().replay(failure.schedule).explore(|| *Mutex::new(1).lock().unwrap() += 1);
+    assert_divergence(&report);
+}
+
+#[test]
+fn a_builder_serves_more_than_once() {
+    let builder = Builder::new().max_bound(1);
+    let reports = [builder.explore(lock_order), builder.explore(lock_order)];
+    assert_eq!(reports[0].failure, reports[1].failure);
+    assert_eq!(reports[0].to_string(), format!("{} (1 preemption)", reports[0].failure.as_ref().unwrap()));
+    assert_eq!(builder.explore(|| ()).to_string(), "no failure in any execution");
+    let yields = || thread::spawn(thread::yield_now).join().unwrap();
+    let cut = builder.clone().max_executions(0).explore(yields);
+    assert_eq!(cut.to_string(), "incomplete: nothing is proved");
+    builder.check(yields);
+}
+
 /// A schedule that ends early is gone on with: by default choices, which pass.
 #[test]
 fn the_empty_schedule_is_the_default_execution() {

@@ -3,6 +3,10 @@
 use crate::program::{BranchPoint, Chooser, SchedulingPoint};
 use crate::trace::{Schedule, ScheduleEntry, ThreadId};
 
+/// Why a schedule does not fit.
+const ANOTHER_VERSION: &str = "the schedule is of another version of the test, or the test depends on something outside \
+                               the model (the real clock, random hashing, an address, a global)";
+
 /// Chooses what a schedule says; after its end, the default.
 #[derive(Debug)]
 pub struct Replay {
@@ -33,6 +37,17 @@ impl Replay {
         self.divergence.as_deref()
     }
 
+    /// What there is to say of an execution that has ended with fewer steps than the schedule has.
+    #[must_use]
+    pub fn unfinished(&self, steps: usize) -> Option<String> {
+        (steps < self.threads.len()).then(|| {
+            format!(
+                "the execution ends before step {steps} of the schedule, which has {}: {ANOTHER_VERSION}",
+                self.threads.len()
+            )
+        })
+    }
+
     fn diverge(&mut self, message: String) {
         self.divergence.get_or_insert(message);
     }
@@ -53,10 +68,9 @@ impl Chooser for Replay {
                 format!("cannot go on there (it is about to perform {:?}, or has ended)", operation.action)
             }
         };
+        let step = point.step;
         self.diverge(format!(
-            "step {} of the schedule belongs to {thread}, which {reason}: the schedule is of another version of the test, or \
-             the test depends on something outside the model (the real clock, random hashing, an address, a global)",
-            point.step
+            "step {step} of the schedule belongs to {thread}, which {reason}: {ANOTHER_VERSION}"
         ));
         None
     }

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Why a search ended before its bound was exhausted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -119,5 +120,26 @@ impl Report {
     #[must_use]
     pub fn step_count(&self) -> u64 {
         self.bounds.iter().map(|b| b.steps).sum()
+    }
+}
+
+/// One sentence: the failure, or what has been proved.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weak = if self.bounds.iter().any(|bound| bound.weak_memory) { " under weak memory" } else { "" };
+        let preemptions = |count| format!("{count} preemption{}", if count == 1 { "" } else { "s" });
+        if let Some(failure) = &self.failure {
+            return write!(f, "{failure} ({}{weak})", preemptions(failure.bound));
+        }
+        if !self.complete {
+            f.write_str("incomplete: ")?;
+        }
+        match self.proved_bound() {
+            None => f.write_str("nothing is proved"),
+            Some(_) if self.exhausted() => write!(f, "no failure in any execution{weak}"),
+            Some(bound) => {
+                write!(f, "no failure in any execution with at most {}{weak}", preemptions(bound))
+            }
+        }
     }
 }

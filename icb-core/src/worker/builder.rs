@@ -263,12 +263,13 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
     /// With the rendered report if a failure is found, with one sentence if the settings are wrong, and inside another
     /// exploration.
     #[track_caller]
-    pub fn check<F: Fn() + Send + Sync + 'static>(mut self, f: F) {
+    pub fn check<F: Fn() + Send + Sync + 'static>(&self, f: F) {
         if !EXPLORE {
             return f();
         }
-        let applied = self.settings.apply(|name| std::env::var(name).ok());
-        let channel = Channel::open(self.settings.channel.as_deref());
+        let mut settings = self.settings.clone();
+        let applied = settings.apply(|name| std::env::var(name).ok());
+        let channel = Channel::open(settings.channel.as_deref());
         let channel = match (applied, channel) {
             (Ok(()), Ok(channel)) => channel,
             (Err(message), channel) => {
@@ -280,8 +281,8 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
             (_, Err(message)) => panic!("icb: {message}"),
         };
         let model = NEXT_MODEL.fetch_add(1, Ordering::Relaxed);
-        let weak_memory = self.settings.weak_memory;
-        let report = Worker { settings: self.settings, channel, model }.run(&closure(f));
+        let weak_memory = settings.weak_memory;
+        let report = Worker { settings, channel, model }.run(&closure(f));
         if let Some(failure) = report.failure {
             let options = table::Options { width: 100, ..table::Options::default() };
             let text = table::render(&failure, &options).to_plain_string();
@@ -296,19 +297,24 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
     /// # Panics
     /// With one sentence if the settings are wrong, and inside another exploration.
     #[track_caller]
-    pub fn explore<F: Fn() + Send + Sync + 'static>(self, f: F) -> Report {
+    pub fn explore<F: Fn() + Send + Sync + 'static>(&self, f: F) -> Report {
         if !EXPLORE {
             f();
             return Report::default();
         }
-        if let Some(message) = self.refused.or_else(|| self.settings.check().err()) {
+        if let Some(message) = self.wrong() {
             panic!("icb: {message}");
         }
-        Worker { settings: self.settings, channel: Channel::default(), model: 0 }.run(&closure(f))
+        Worker { settings: self.settings.clone(), channel: Channel::default(), model: 0 }.run(&closure(f))
     }
 }
 
 impl<const EXPLORE: bool> Builder<EXPLORE> {
+    /// What is wrong with the settings.
+    fn wrong(&self) -> Option<String> {
+        self.refused.clone().or_else(|| self.settings.check().err())
+    }
+
     /// Explores a model as set here, one execution after another; see [`StateSearch`](crate::model::StateSearch) for a
     /// search that keeps states. Granularity, races and spurious wake-ups do not exist in a model.
     ///
@@ -318,8 +324,8 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
     /// # Panics
     /// With one sentence if the settings are wrong.
     #[track_caller]
-    pub fn explore_model<M: Model>(self, model: &M) -> Report {
-        if let Some(message) = self.refused.or_else(|| self.settings.check().err()) {
+    pub fn explore_model<M: Model>(&self, model: &M) -> Report {
+        if let Some(message) = self.wrong() {
             panic!("icb: {message}");
         }
         super::modelled::explore(&self.settings, model)

@@ -17,9 +17,13 @@ impl Replayed {
     /// Joins how the execution ended with what was recorded.
     pub(super) fn new(end: End, chooser: &Replay, recorder: Recorder<'_>, schedule: &Schedule) -> Self {
         let mut trace = recorder.into_trace();
+        let ends_early = chooser.unfinished(trace.steps.len());
         let (mut failure, passed) = match (end, chooser.message()) {
             (_, Some(message)) => (Failure::new(FailureKind::Divergence, message), false),
             (End::Failed(failure), None) => (*failure, false),
+            (End::Passed | End::GivenUp, None) if let Some(message) = ends_early => {
+                (Failure::new(FailureKind::Divergence, message), false)
+            }
             (End::Passed | End::GivenUp, None) => {
                 (Failure::new(FailureKind::Panic, "the schedule ends without a failure"), true)
             }
