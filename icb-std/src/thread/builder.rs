@@ -19,7 +19,6 @@ where
 
 /// Mirrors `std::thread::Builder`.
 #[must_use = "must eventually spawn the thread"]
-#[derive(Debug)]
 pub struct Builder {
     name: Option<String>,
     stack_size: Option<usize>,
@@ -113,6 +112,17 @@ impl<T> JoinHandle<T> {
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Builder");
+        debug
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .field("no_hooks", &false)
+            .finish()
     }
 }
 
