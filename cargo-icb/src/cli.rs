@@ -308,6 +308,9 @@ pub(crate) struct TargetArgs {
     /// Test this binary
     #[arg(long, value_name = "NAME")]
     pub(crate) bin: Vec<String>,
+    /// Test all targets (benches, too, as tests)
+    #[arg(long)]
+    pub(crate) all_targets: bool,
     /// Test all integration tests, and what else is tested by default
     #[arg(long)]
     pub(crate) tests: bool,
@@ -330,6 +333,7 @@ impl TargetArgs {
             ("--workspace", self.workspace),
             ("--lib", self.lib),
             ("--bins", self.bins),
+            ("--all-targets", self.all_targets),
             ("--tests", self.tests),
             ("--examples", self.examples),
         ];
@@ -369,6 +373,10 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "TRIPLE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) target: Option<String>,
+    /// Build with the profile `release`
+    #[arg(short, long, conflicts_with = "profile")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) release: bool,
     /// Build with this profile instead of an optimised one with debug assertions
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -444,6 +452,11 @@ pub(crate) struct BuildArgs {
 }
 
 impl BuildArgs {
+    /// The profile that is asked for.
+    pub(crate) fn profile(&self) -> Option<String> {
+        self.profile.clone().or_else(|| self.release.then(|| "release".to_owned()))
+    }
+
     /// The features, as arguments of cargo.
     pub(crate) fn features_to_cargo(&self) -> Vec<String> {
         let mut arguments: Vec<String> =

@@ -112,7 +112,15 @@ pub(crate) struct Search {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_pending: Option<u32>,
     /// With --strategy kiss: threads are nested calls on one stack, for valgrind and AddressSanitizer
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", env = "ICB_SEQUENTIAL", value_parser = clap::builder::BoolishValueParser::new())]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_SEQUENTIAL"
+    )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sequential: Option<bool>,
     /// Which executions are left out because others stand for them

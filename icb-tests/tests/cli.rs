@@ -292,6 +292,18 @@ fn an_unmodified_published_crate_shows_its_published_bug() {
 }
 
 #[test]
+fn strict_crates_and_procedural_macros_are_tested_as_they_are() {
+    icb_with("strict", "test --workspace --locked", &[]).check(
+        PASSED,
+        &[
+            "proved strict::lib::tests::counts: no failure in any execution",
+            "run once macros::lib::tests::runs",
+            "2 passed",
+        ],
+    );
+}
+
+#[test]
 fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
     let _alone = tool::alone();
     let said = icb_with("unchanged", "test --watchdog 2", &[]);

@@ -174,7 +174,7 @@ impl<'a> Recipe<'a> {
             Some(triple) => triple,
             None => host()?,
         };
-        let profile = options.profile.clone().unwrap_or_else(|| "icb".to_owned());
+        let profile = options.profile().unwrap_or_else(|| "icb".to_owned());
         let directory = workspace.directory.clone();
         let (accesses, hooks) = (Decision::default(), PathBuf::new());
         Ok(Recipe { options, directory, zero: None, accesses, hooks, config, triple, tell_triple, profile })
@@ -253,7 +253,7 @@ impl<'a> Recipe<'a> {
         if let Some(path) = &self.options.manifest_path {
             command.arg("--manifest-path").arg(path);
         }
-        if self.options.profile.is_none() {
+        if self.options.profile().is_none() {
             command.args(PROFILE.iter().flat_map(|setting| ["--config", setting]));
         }
         command.args(["--profile", &self.profile]);
@@ -292,6 +292,7 @@ pub(crate) fn run(mut command: Command) -> Result<Made, Error> {
 
 fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut Build) {
     let mut shared = recipe.config.environment(&workspace.root);
+    let toolchain = toolchain_libraries();
     built.remarks.extend(recipe.accesses.note.clone());
     let unchanged = recipe.zero.as_ref().is_some_and(Zero::is_unchanged);
     if let Some(zero) = &recipe.zero {
@@ -315,7 +316,7 @@ fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut 
         let path: PathBuf = path.into();
         let mut environment = shared.clone();
         environment.extend(package_environment(package, scripts.get(&package.id)));
-        environment.push(library_path(&path, scripts.values(), &recipe.directory));
+        environment.push(library_path(&path, scripts.values(), &recipe.directory, toolchain.as_deref()));
         let directory = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
         let accesses = recipe.accesses.on;
         built.executables.push(Executable { target, path, directory, environment, unchanged, accesses });
@@ -365,6 +366,7 @@ fn library_path<'a>(
     executable: &Path,
     scripts: impl Iterator<Item = &'a BuildScript>,
     icb_directory: &Path,
+    toolchain: Option<&Path>,
 ) -> (OsString, OsString) {
     let name = if cfg!(target_os = "macos") {
         "DYLD_FALLBACK_LIBRARY_PATH"
@@ -381,9 +383,18 @@ fn library_path<'a>(
             paths.push(path.to_path_buf());
         }
     }
+    paths.extend(toolchain.map(Path::to_path_buf));
     paths.extend(std::env::var_os(name).iter().flat_map(std::env::split_paths));
     let joined = std::env::join_paths(paths).unwrap_or_default();
     (name.into(), joined)
+}
+
+/// Where the toolchain keeps its shared `std`: the tests of a procedural macro are linked to it.
+fn toolchain_libraries() -> Option<PathBuf> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(["--print", "target-libdir"]).output().ok()?;
+    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    path.is_dir().then_some(path)
 }
 
 /// The triple of this machine.

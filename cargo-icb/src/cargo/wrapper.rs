@@ -230,6 +230,8 @@ impl Swap<'_> {
             argument
         };
         let flags = self.flags.iter().map(OsString::from);
+        // A crate cannot help what stands in the place of `std`.
+        let allowed = (!facades.names().is_empty()).then(|| "-Aunused_crate_dependencies".into());
         let Some(library) = self.library else { return arguments.iter().cloned().chain(flags).collect() };
         let mut rewritten: Vec<OsString> = Vec::with_capacity(arguments.len() + 13);
         for argument in arguments {
@@ -241,7 +243,7 @@ impl Swap<'_> {
                 _ => rewritten.push(argument.clone()),
             }
         }
-        rewritten.extend(flags);
+        rewritten.extend(flags.chain(allowed));
         let facades = facades.names().iter().map(|name| (*name, library));
         for (name, path) in facades.chain(harness.map(|path| ("test", path))) {
             rewritten.extend(["--extern".into(), named(name, path)]);
@@ -296,12 +298,12 @@ mod unit {
     fn std_is_replaced_for_instrumented_packages() {
         assert_eq!(
             rewritten("--crate-name spin --target t --extern a=/x", Facades::All, false),
-            "--crate-name spin --target t --extern a=/x --extern std=/d/libicb_std-1.rlib \
+            "--crate-name spin --target t --extern a=/x -Aunused_crate_dependencies --extern std=/d/libicb_std-1.rlib \
              --extern core=/d/libicb_std-1.rlib --extern alloc=/d/libicb_std-1.rlib -L dependency=/d"
         );
         assert_eq!(
             rewritten("--crate-name spin --test", Facades::NotAlloc, true),
-            "--crate-name spin --test --extern std=/d/libicb_std-1.rlib \
+            "--crate-name spin --test -Aunused_crate_dependencies --extern std=/d/libicb_std-1.rlib \
              --extern core=/d/libicb_std-1.rlib --extern test=/d/p.rlib -L dependency=/d"
         );
     }

@@ -172,7 +172,7 @@ fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
         all_features: source.all_features,
         no_default_features: source.no_default_features,
         target: given.target.clone().or_else(|| stored.target.clone()),
-        profile: given.profile.clone().or_else(|| stored.profile.clone()),
+        profile: given.profile().or_else(|| stored.profile()),
         instrument: list(&stored.instrument, &given.instrument),
         only: list(&stored.only, &given.only),
         except: list(&stored.except, &given.except),
