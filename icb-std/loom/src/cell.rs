@@ -1,4 +1,7 @@
 //! `loom::cell`: cells whose accesses are checked for data races.
+//!
+//! As in loom, what ends with a release (a closure whose last step is an `unpark`, a guard that unlocks before its pointer
+//! goes) is taken to have made its accesses before that. With `--accesses` each access is seen where it is.
 
 use icb_std::cell::PointerAccess;
 use std::fmt;
@@ -44,7 +47,8 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*const T) -> R,
     {
-        self.0.with(f)
+        let _read = self.0.begin_reading();
+        f(self.0.get())
     }
 
     /// Mirrors `loom::cell::UnsafeCell::with_mut`: one write.
@@ -54,7 +58,8 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
-        self.0.with_mut(f)
+        let _write = self.0.begin_writing();
+        f(self.0.get())
     }
 
     /// Mirrors `loom::cell::UnsafeCell::get`: begins a read.

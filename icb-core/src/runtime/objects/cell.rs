@@ -77,7 +77,7 @@ impl Execution {
         let epoch = self.threads[me].clock.clock.epoch(me);
         let released = match self.pending[me].action {
             Action::Store(order) | Action::ReadModifyWrite(order) => order.releases(),
-            Action::Unlock | Action::WriteUnlock => true,
+            Action::Unlock | Action::ReadUnlock | Action::WriteUnlock | Action::Unpark => true,
             _ => false,
         };
         if !released || self.objects[cell.index()].state.data().is_from(epoch) {
