@@ -45,7 +45,7 @@ pub(super) fn check_freed(
 pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Action) -> bool {
     let Some(running) = running() else { return false };
     let location = Location::caller();
-    if size == 0 || running.with(|e| e.giving_up) {
+    if size == 0 || running.quickly(|e| e.giving_up) {
         return true;
     }
     let operation =
@@ -58,7 +58,7 @@ pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Ac
     if point {
         enter(running, operation, location.into());
         check_freed(running, Kind::Cell, address, type_name, operation.object, location.into());
-        if running.with(|e| e.giving_up) {
+        if running.quickly(|e| e.giving_up) {
             return true;
         }
     }

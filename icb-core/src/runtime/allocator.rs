@@ -8,7 +8,7 @@
 //! thread-local beside the running execution: the allocator must not touch anything that may allocate.
 
 use super::address_map::lines;
-use super::arena::{self, Account, Lease, Region, UNIT, whole_units};
+use super::arena::{self, Account, Lease, Region, whole_units};
 use super::ledger::Ledger;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -24,8 +24,6 @@ thread_local! {
 
 /// Bytes of a freed block that are overwritten, at most.
 const MAX_POISONED: usize = 4096;
-/// Blocks up to this size are overwritten unit by unit.
-const MAX_SMALL: usize = 256;
 /// What they are overwritten with.
 pub(super) const POISON: u8 = 0xDF;
 
@@ -71,6 +69,8 @@ pub(super) struct Quarantine {
     at_work: *const Cell<bool>,
     /// Where blocks lie; without it all are the system's.
     lease: Option<Lease>,
+    /// The lease's regions; null without one.
+    regions: *mut Region,
     /// The region of the running thread, its number, and the highest one that there has been.
     region: *mut Region,
     number: usize,
@@ -108,6 +108,7 @@ impl Quarantine {
             passes: false,
             at_work: &raw const NOT_AT_WORK.0,
             lease: None,
+            regions: std::ptr::null_mut(),
             region: (&raw const arena::NONE).cast_mut(),
             number: 0,
             highest: 0,
@@ -215,12 +216,12 @@ impl Quarantine {
     /// The thread with this number runs from now on.
     #[inline]
     pub(super) fn enter(&mut self, thread: usize) {
-        if let Some(lease) = &mut self.lease {
+        if !self.regions.is_null() {
             let number = Lease::region_of(thread);
             self.number = number;
             self.highest = self.highest.max(number);
             // SAFETY: there is a region for each number that `region_of` gives.
-            self.region = unsafe { lease.regions().add(number) };
+            self.region = unsafe { self.regions.add(number) };
         }
     }
 
@@ -332,6 +333,7 @@ impl Quarantine {
                 gaps: blocks.iter().filter(|block| block.is_gap()).map(range),
             });
         }
+        self.regions = std::ptr::null_mut();
         self.region = (&raw const arena::NONE).cast_mut();
         (self.number, self.highest, self.given_back) = (0, 0, 0);
         (self.inexact, self.holds_others, self.suspected) = (false, false, false);
@@ -344,6 +346,7 @@ impl Quarantine {
         let this = unsafe { &mut *quarantine };
         if !this.passes {
             this.lease = Lease::take();
+            this.regions = this.lease.as_mut().map_or(std::ptr::null_mut(), Lease::regions);
             this.some_are_taken = this.lease.as_mut().is_none_or(Lease::has_taken);
             this.enter(0);
         }
@@ -474,19 +477,10 @@ unsafe impl GlobalAlloc for Allocator {
                 (*quarantine).look_closer(start.addr());
             }
             let suspect = is_suspect(start, size);
-            let whole = whole_units(size);
-            (*quarantine).given_back += whole;
-            if size <= MAX_SMALL {
-                let end = start.add(whole);
-                let mut unit = start;
-                while unit < end {
-                    unit.cast::<[u8; UNIT]>().write([POISON; UNIT]);
-                    unit = unit.add(UNIT);
-                }
-            } else {
-                std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
-            }
+            (*quarantine).given_back += whole_units(size);
             (*quarantine).push(start, layout, suspect);
+            // Last, and so nothing has to be kept for afterwards.
+            std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
         }
     }
 

@@ -6,6 +6,7 @@ use super::{Running, execution_is_unwinding, running};
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, ThreadId};
 use std::any::Any;
 use std::mem::ManuallyDrop;
+use std::num::NonZero;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -67,17 +68,21 @@ pub enum ThreadEnd {
 /// the thread (`thread::scope` does). `stack_size` in bytes. The answer is the thread and the [`epoch`] of the execution; `None`
 /// outside one.
 #[track_caller]
-pub fn spawn(name: Option<Arc<str>>, stack_size: Option<usize>, main: ThreadMain) -> Option<(ThreadId, u32)> {
+pub fn spawn(
+    name: Option<Arc<str>>,
+    stack_size: Option<usize>,
+    main: ThreadMain,
+) -> Option<(ThreadId, NonZero<u32>)> {
     let running = running()?;
     let location = Location::caller();
-    let epoch = running.with(|e| e.epoch);
-    if running.with(|e| e.attention && e.giving_up) {
+    let epoch = NonZero::new(running.quickly(|e| e.epoch))?;
+    if running.quickly(|e| e.attention && e.giving_up) {
         // The execution is being given up: the thread never begins.
         return Some((running.with(|e| ThreadId::new(e.current)), epoch));
     }
     // The thread does not exist yet: its object is known only when the spawn takes effect.
     enter_here(running, || Operation::new(Action::Spawn, ObjectId::NONE), location.into());
-    if running.with(|e| e.attention && e.giving_up) {
+    if running.quickly(|e| e.attention && e.giving_up) {
         return Some((running.with(|e| ThreadId::new(e.current)), epoch));
     }
     let mut job = main;
@@ -113,7 +118,7 @@ fn create(
 #[track_caller]
 pub fn join(thread: ThreadId, epoch: u32) {
     let Some(running) = running() else { return };
-    if running.with(|e| e.epoch) != epoch {
+    if running.quickly(|e| e.epoch) != epoch {
         return;
     }
     perform_join(running, thread, Location::caller());
@@ -126,12 +131,12 @@ pub fn is_finished(thread: ThreadId) -> bool {
     let Some(running) = running() else { return true };
     let location = Location::caller();
     let operation = running.with(|e| Operation::new(Action::Join, e.threads[thread.index()].object));
-    if running.with(|e| e.giving_up) {
+    if running.quickly(|e| e.giving_up) {
         return true;
     }
     // Not a join: it never blocks, so it is announced as a plain read of the thread.
     enter(running, Operation::new(Action::CountRead, operation.object), location.into());
-    if running.with(|e| e.giving_up) {
+    if running.quickly(|e| e.giving_up) {
         return true;
     }
     running.with(|e| e.finish_is_finished(Operation::new(Action::CountRead, operation.object)))
@@ -213,7 +218,7 @@ pub fn without_unwinding<R>(f: impl FnOnce() -> R) -> R {
 /// Whether the running execution is being given up.
 #[must_use]
 pub fn giving_up() -> bool {
-    running().is_some_and(|running| running.with(|e| e.giving_up))
+    running().is_some_and(|running| running.quickly(|e| e.giving_up))
 }
 
 /// `thread::park` and `park_timeout`. `false` outside an execution.
@@ -256,7 +261,7 @@ pub fn pause(action: Action, duration: Duration) -> bool {
 #[track_caller]
 pub fn outside(what: &str) {
     let Some(running) = running() else { return };
-    if running.with(|e| e.giving_up) {
+    if running.quickly(|e| e.giving_up) {
         return;
     }
     running.with(|e| {
@@ -304,7 +309,7 @@ pub fn now() -> Option<Duration> {
 /// from another one. Zero outside an execution.
 #[must_use]
 pub fn epoch() -> u32 {
-    running().map_or(0, |running| running.with(|e| e.epoch))
+    running().map_or(0, |running| running.quickly(|e| e.epoch))
 }
 
 /// Whether an object that is used in the running execution lies in static memory. The variable that it is a part of is

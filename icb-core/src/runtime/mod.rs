@@ -630,7 +630,7 @@ impl Job for ThreadMain {
 /// up to the end.
 #[inline]
 fn drop_locals(running: &Running) {
-    if !running.with(|e| e.threads.mine().locals.is_empty()) {
+    if !running.quickly(|e| e.threads.mine().locals.is_empty()) {
         drop_some_locals(running);
     }
 }
@@ -661,7 +661,7 @@ fn drop_some_locals(running: &Running) {
 /// The calling thread's closure is over.
 #[inline]
 fn end(running: &Running, panicked: bool) {
-    let is_usual = running.with(|e| !e.wants_more && !panicked);
+    let is_usual = running.quickly(|e| !e.wants_more && !panicked);
     if !is_usual {
         return end_attentively(running, panicked);
     }

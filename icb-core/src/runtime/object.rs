@@ -127,7 +127,7 @@ impl Handle {
         location: &'static Location<'static>,
     ) -> ObjectId {
         let word = self.word.load(Ordering::Relaxed);
-        if (word >> 32) as u32 == running.with(|e| e.epoch) {
+        if (word >> 32) as u32 == running.quickly(|e| e.epoch) {
             return ObjectId::new((word as u32 - 1) as usize);
         }
         self.enter(running, init, location)
@@ -167,7 +167,7 @@ impl Handle {
             Action::Lock => perform_here(running, || Operation::new(Action::Lock, object), location, false),
             _ => perform(running, Operation::new(action, object), location, false),
         };
-        if self.word.load(Ordering::Relaxed) == FREED && !running.with(|e| e.giving_up) {
+        if self.word.load(Ordering::Relaxed) == FREED && !running.quickly(|e| e.giving_up) {
             // While the thread waited for its turn, or for the object.
             gone(running, &init, location);
             halt(running);

@@ -39,7 +39,7 @@ pub(super) fn enter(running: &Running, operation: Operation, place: Place) {
 /// the action alone is decided when this is compiled.
 #[inline(always)]
 pub(super) fn enter_here(running: &Running, operation: impl Fn() -> Operation, place: Place) {
-    if running.with(|e| e.attention) {
+    if running.quickly(|e| e.attention) {
         return enter_attentively(running, operation(), place);
     }
     enter_usually(running, operation(), place);
@@ -75,7 +75,7 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
     if running.with(|e| !e.wants_more || e.only_tells()) {
         return enter_usually(running, operation, place);
     }
-    if running.with(|e| e.giving_up) {
+    if running.quickly(|e| e.giving_up) {
         return count_while_giving_up(running);
     }
     if running.with(|e| e.freed.is_some() && e.must_give_way(operation, place)) {
@@ -164,7 +164,7 @@ fn resumed_to_end(running: &Running) {
 /// The execution has ended at this step: the thread does not go on.
 #[cold]
 pub(super) fn halt(running: &Running) {
-    suspend(running, running.with(|e| e.current));
+    suspend(running, running.quickly(|e| e.current));
 }
 
 /// The thread `me`, which is the one that calls, does not go on until it is chosen. A part of the caller: each function that returns
@@ -235,12 +235,12 @@ pub(super) fn perform_here(
     location: &'static Location<'static>,
     changed: bool,
 ) -> Effect {
-    if running.with(|e| e.attention && e.giving_up) {
+    if running.quickly(|e| e.attention && e.giving_up) {
         return while_giving_up(running, operation().action);
     }
     enter_here(running, &operation, location.into());
     let operation = operation();
-    if running.with(|e| e.attention && e.giving_up) {
+    if running.quickly(|e| e.attention && e.giving_up) {
         return while_giving_up(running, operation.action);
     }
     // SAFETY: the effects of operations neither lead back here nor switch.
@@ -259,13 +259,13 @@ pub(super) fn perform_here(
 /// [`perform`] for a join.
 #[inline(always)]
 pub(super) fn perform_join(running: &Running, thread: ThreadId, location: &'static Location<'static>) {
-    let object = running.with(|e| e.threads[thread.index()].object);
+    let object = running.quickly(|e| e.threads[thread.index()].object);
     let operation = || Operation::new(Action::Join, object);
-    if running.with(|e| e.attention && e.giving_up) {
+    if running.quickly(|e| e.attention && e.giving_up) {
         return count_while_giving_up(running);
     }
     enter_here(running, operation, location.into());
-    if running.with(|e| e.attention && e.giving_up) {
+    if running.quickly(|e| e.attention && e.giving_up) {
         return count_while_giving_up(running);
     }
     if !running.with(|e| e.join_shortly(thread.index(), object)) {

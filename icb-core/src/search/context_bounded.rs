@@ -57,6 +57,8 @@ pub struct ContextBounded<R = Everything> {
     /// Work for the next bounds: the one after the current first.
     later: VecDeque<Frontier>,
     branches: Vec<Later>,
+    /// Of the last execution that has left work; kept for its memory.
+    deviations: Vec<(u32, u32)>,
     started: bool,
     /// Something was left out because no bound that will be searched can afford it.
     cut: bool,
@@ -85,6 +87,7 @@ impl<R: Reduction> ContextBounded<R> {
             items_begun: 0,
             later: VecDeque::new(),
             branches: Vec::new(),
+            deviations: Vec::new(),
             started: false,
             cut: false,
         }
@@ -138,8 +141,26 @@ impl<R: Reduction> ContextBounded<R> {
         let (decision, option) = self.item.group.branches[self.item.left];
         self.item.length = decision as usize + 1;
         self.items_begun += 1;
-        if !(same_group && self.stack.branch_off(decision as usize, option)) {
+        if !self.keep_shared(decision as usize, option, same_group) {
             self.stack.clear();
+        }
+        true
+    }
+
+    /// Keeps the decisions that the item shares with the execution before, unless they are not those that it was found after.
+    fn keep_shared(&mut self, decision: usize, option: u32, same_group: bool) -> bool {
+        if same_group || self.stack.divergence().is_some() {
+            return self.stack.branch_off(decision, option);
+        }
+        let Group { deviations, digest, .. } = &self.item.group;
+        let count = self.stack.shared(deviations, decision);
+        let checked = deviations.last().map_or(0, |&(index, _)| index as usize + 1);
+        if count >= checked && self.stack.digest(checked) != *digest {
+            // It is told when the choices are taken one by one.
+            return false;
+        }
+        if count < decision || !self.stack.branch_off(decision, option) {
+            self.stack.truncate(count);
         }
         true
     }
@@ -270,7 +291,9 @@ impl<R: Reduction> Strategy for ContextBounded<R> {
         if self.branches.is_empty() {
             return;
         }
-        let deviations: Vec<(u32, u32)> = self.stack.deviations().collect();
+        let mut deviations = std::mem::take(&mut self.deviations);
+        deviations.clear();
+        deviations.extend(self.stack.deviations());
         let digest = deviations.last().map_or(0, |&(last, _)| self.stack.digest(last as usize + 1));
         let dearest = self.branches.iter().map(|b| b.cost).max().unwrap_or(0);
         for cost in 1..=dearest {
@@ -283,6 +306,7 @@ impl<R: Reduction> Strategy for ContextBounded<R> {
             }
             self.later[cost as usize - 1].push(deviations.iter().copied(), digest, branches);
         }
+        self.deviations = deviations;
     }
 
     fn bound(&self) -> u32 {

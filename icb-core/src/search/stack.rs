@@ -34,7 +34,7 @@ impl DecisionStack {
     }
 
     /// Keeps the first `count` decisions only.
-    fn truncate(&mut self, count: usize) {
+    pub(super) fn truncate(&mut self, count: usize) {
         if let Some(origin) = self.origins.get(count) {
             self.alternatives.truncate(origin.alternatives as usize);
         }
@@ -51,6 +51,22 @@ impl DecisionStack {
         self.decisions[decision].chosen = option;
         self.origins[decision].deviates = true;
         true
+    }
+
+    /// So many decisions, no more than `most`, are those of a prefix with these deviations (number and choice).
+    pub(super) fn shared(&self, deviations: &[(u32, u32)], most: usize) -> usize {
+        let mut theirs = deviations.iter().copied();
+        // Up to the first deviation that only one of the two has.
+        let mut count = u32::MAX;
+        for mine in self.deviations() {
+            let other = theirs.next();
+            if other != Some(mine) {
+                count = other.map_or(mine.0, |(index, _)| index.min(mine.0));
+                break;
+            }
+        }
+        count = theirs.next().map_or(count, |(index, _)| index.min(count));
+        (count as usize).min(self.decisions.len()).min(most)
     }
 
     /// The decisions that the next execution repeats.

@@ -21,10 +21,13 @@ unsafe impl<T: Send + Sync + ?Sized> Send for Half<T> {}
 unsafe impl<T: Send + Sync + ?Sized> Sync for Half<T> {}
 
 impl<T> Half<T> {
-    /// Both halves.
+    /// Both halves of what is made.
     #[inline]
-    pub(super) fn pair(value: T) -> (Half<T>, Half<T>) {
-        let shared = NonNull::from(Box::leak(Box::new(Shared { is_left: AtomicBool::new(false), value })));
+    pub(super) fn pair(make: impl FnOnce() -> T) -> (Half<T>, Half<T>) {
+        // Memory first: what is made then is made in it.
+        let memory = Box::<Shared<T>>::new_uninit();
+        let whole = Box::write(memory, Shared { is_left: AtomicBool::new(false), value: make() });
+        let shared = NonNull::from(Box::leak(whole));
         (Half(shared), Half(shared))
     }
 }
@@ -91,7 +94,7 @@ mod tests {
     fn the_second_drops_it() {
         let known = Arc::new(());
         for first in [true, false] {
-            let (mut one, other) = Half::pair(known.clone());
+            let (mut one, other) = Half::pair(|| known.clone());
             // SAFETY: it was made of such a half, and this is the only time.
             let other = unsafe { Half::from_shared(other.into_shared()) };
             assert!(!one.is_alone() && one.get_mut().is_none() && Arc::ptr_eq(&one, &other));
@@ -112,7 +115,7 @@ mod tests {
     fn on_two_threads_one_of_them_drops_it() {
         let known = Arc::new(());
         for _ in 0..500 {
-            let (one, other) = Half::pair(known.clone());
+            let (one, other) = Half::pair(|| known.clone());
             let thread = ::std::thread::spawn(move || drop(other));
             drop(one);
             thread.join().expect("it only drops");

@@ -323,7 +323,7 @@ fn join_modelled(thread: door::ThreadId, epoch: u32, outcome: Option<&Outcome>) 
     }
 }
 
-/// Starts a thread of the running execution. Apart from [`spawn_unchecked`], which is compiled anew for each kind of thread,
+/// Starts a thread of the running execution, and says in `thread` which it is. Apart from [`spawn_unchecked`], which is compiled anew for each kind of thread,
 /// and with the user's flags.
 #[track_caller]
 #[inline(never)]
@@ -332,8 +332,9 @@ fn spawn_modelled(
     stack_size: Option<usize>,
     scope: Option<&Arc<ScopeData>>,
     outcome: Option<Arc<Outcome>>,
-    main: door::ThreadMain,
-) -> Thread {
+    main: ThreadMain,
+    thread: &OnceCell<Thread>,
+) {
     if let Some(name) = &name {
         CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
     }
@@ -343,7 +344,7 @@ fn spawn_modelled(
     if let (Some(scope), Some(outcome)) = (scope, outcome) {
         scope.add(id, outcome);
     }
-    Thread::modelled(id, epoch, name)
+    let _ = thread.set(Thread::modelled(id, epoch.get(), name));
 }
 
 /// Starts a thread, real or of the running execution.
@@ -366,9 +367,8 @@ where
         return unsafe { spawn_real(name, stack_size, scope, f) };
     }
     let outcome = scope.map(|_| Arc::new(Outcome::default()));
-    let (packet, theirs) = Half::pair(Packet::new(None, outcome.clone(), Closure::new(f)));
-    let thread = spawn_modelled(name, stack_size, scope, outcome, Packet::main(theirs));
-    let _ = packet.thread.set(thread);
+    let (packet, theirs) = Half::pair(|| Packet::new(None, outcome.clone(), Closure::new(f)));
+    spawn_modelled(name, stack_size, scope, outcome, Packet::main(theirs), &packet.thread);
     // SAFETY: the closure is gone when the thread is over.
     Ok(unsafe { JoinInner::new(packet) })
 }
@@ -392,7 +392,7 @@ where
         scope.increment_num_running_threads();
     }
     let (packet, theirs): (Half<Packet<'scope, T, ()>>, _) =
-        Half::pair(Packet::new(scope.cloned(), None, ()));
+        Half::pair(|| Packet::new(scope.cloned(), None, ()));
     let run = move || {
         let result = catch_unwind(AssertUnwindSafe(f));
         // SAFETY: nobody else reaches the result before this thread has ended.
