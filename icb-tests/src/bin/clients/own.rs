@@ -56,20 +56,31 @@ pub(crate) const UNIT_TESTS: [Package; 6] = [
 ];
 
 /// Crates whose packages hold tests for loom.
-pub(crate) const LOOM_TESTS: [Package; 13] = [
+pub(crate) const LOOM_TESTS: [Package; 24] = [
     for_loom("arcstr", "1.2.0", "--lib", "loom"),
     for_loom("async-event", "0.2.1", "--lib", "async_event_loom"),
+    for_loom("boxcar", "0.2.14", "--features loom --test loom --test loom_buckets", "loom"),
     for_loom("bytes", "1.12.1", "--lib", "loom"),
     for_loom("concurrent-queue", "2.5.0", "--features loom --test loom", "loom"),
+    for_loom("cordyceps", "0.3.5", "--lib", "loom"),
     for_loom("crossbeam-epoch", "0.9.21", "--features loom --test loom", "crossbeam_loom"),
     for_loom("diatomic-waker", "0.2.3", "--lib", "diatomic_waker_loom"),
     for_loom("event-listener", "5.4.2", "--features loom --test loom", "loom"),
+    for_loom("flashmap", "0.2.0", "--features loom --test loom", "loom"),
     for_loom("haphazard", "0.1.8", "--test loom", "loom"),
     for_loom("left-right", "0.11.8", "--test loom", "loom"),
+    for_loom("maitake-sync", "0.3.0", "--features alloc,std --lib", "loom"),
+    for_loom("multishot", "0.3.2", "--lib", "multishot_loom"),
     for_loom("oneshot", "0.1.13", "--features loom --test loom --test sync", "oneshot_loom"),
     for_loom("parking", "2.2.1", "--features loom --test loom", "loom"),
+    for_loom("saa", "5.6.2", "--features loom --lib", "loom"),
+    for_loom("sdd", "4.8.11", "--features loom --lib", "loom"),
     for_loom("sharded-slab", "0.1.7", "--lib", "loom"),
+    for_loom("swap-buffer-queue", "0.2.1", "--lib", "loom"),
     for_loom("tachyonix", "0.3.1", "--lib", "tachyonix_loom"),
+    for_loom("thingbuf", "0.1.6", "--lib", "loom"),
+    for_loom("tokio", "1.54.1", "--features full,test-util --lib loom", "loom"),
+    for_loom("waitfree-sync", "0.4.1", "", "loom"),
 ];
 
 /// Crates whose packages hold tests for shuttle, and shuttle's own packages.
@@ -171,7 +182,10 @@ fn by_itself(bench: &Bench, manifest: &Path, package: &Package, other: Other) ->
         command.args(["test", "--release", "--quiet", "--manifest-path"]).arg(manifest);
         command.arg("--target-dir").arg(bench.directory.join("target").join(other.name));
         command.args(package.options.split_whitespace()).args(last);
-        command.env("RUSTFLAGS", format!("--cfg {}", other.cfg)).env("LOOM_MAX_PREEMPTIONS", "2");
+        command.env("RUSTFLAGS", format!("--cfg {}", other.cfg));
+        // As tokio's own runs have it, and with the assertions that icb's profile has on.
+        command.env("LOOM_MAX_PREEMPTIONS", "2").env("LOOM_MAX_BRANCHES", "10000");
+        command.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
         command.stdout(Stdio::null()).stderr(Stdio::null());
         // A group of its own, which is ended as a whole.
         #[cfg(unix)]
