@@ -58,8 +58,11 @@ impl<T: ?Sized> Half<T> {
     /// The value, if the other one has let go.
     #[inline]
     pub(super) fn get_mut(&mut self) -> Option<&mut T> {
+        if !self.is_alone() {
+            return None;
+        }
         // SAFETY: nobody else can reach it any more.
-        self.is_alone().then(|| unsafe { &mut self.0.as_mut().value })
+        Some(unsafe { &mut self.0.as_mut().value })
     }
 }
 

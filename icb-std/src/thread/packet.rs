@@ -306,7 +306,6 @@ impl<'scope, T> JoinInner<'scope, T> {
 
 /// Waits for the end of a thread of the operating system.
 #[cold]
-#[expect(clippy::vec_box, reason = "that is how it is kept")]
 fn join_real(thread: Option<Box<::std::thread::JoinHandle<()>>>) {
     if let Some(thread) = thread {
         thread.join().expect("a mirrored thread catches its panic");
