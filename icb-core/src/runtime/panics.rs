@@ -11,13 +11,32 @@ use std::sync::Once;
 /// Installs the hook, once in a process. Panics outside executions go to the hook that was there before.
 pub(super) fn install() {
     static INSTALL: Once = Once::new();
-    INSTALL.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| match running() {
+    INSTALL.call_once(put_in_front);
+}
+
+fn put_in_front() {
+    let before = std::panic::take_hook();
+    let in_front = InFront;
+    std::panic::set_hook(Box::new(move |info| {
+        let _goes_with_the_hook = &in_front;
+        match running() {
             Some(running) => running.with(|e| note(e, info)),
             None => before(info),
-        }));
-    });
+        }
+    }));
+}
+
+/// Goes with the hook. A program that sets a hook of its own (to keep expected panics quiet) drops the one that was there, and
+/// what a panic means, a poisoned lock for one, depends on it: it is put in front of the new one at once.
+struct InFront;
+
+impl Drop for InFront {
+    fn drop(&mut self) {
+        // A thread that is panicking must not change the hook; it has not set one either.
+        if !std::thread::panicking() {
+            super::allocator::aside(put_in_front);
+        }
+    }
 }
 
 fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {

@@ -285,3 +285,30 @@ fn a_stack_overflow_is_a_failure() {
     // The process is fine afterwards.
     assert!(plain().explore(|| thread::spawn(|| ()).join().unwrap()).complete);
 }
+
+fn poisons() {
+    let lock = Arc::new(Mutex::new(()));
+    let theirs = lock.clone();
+    let other = thread::spawn(move || {
+        let _guard = theirs.lock().unwrap();
+        panic!("expected");
+    });
+    assert!(other.join().is_err());
+    assert!(lock.is_poisoned());
+}
+
+/// Programs keep expected panics quiet so: what panics mean is known all the same.
+#[test]
+fn a_panic_hook_of_the_program_changes_nothing() {
+    fn sets_a_hook() {
+        std::panic::set_hook(Box::new(|_| ()));
+        poisons();
+    }
+    assert!(plain().explore(poisons).complete);
+    std::panic::set_hook(Box::new(|_| ()));
+    assert!(plain().explore(poisons).complete);
+    assert_eq!(failure(&plain().explore(|| panic!("told"))).message, "told");
+    assert!(plain().explore(sets_a_hook).complete);
+    drop(std::panic::take_hook());
+    assert!(plain().explore(poisons).complete);
+}
