@@ -25,20 +25,32 @@ const EDITION: &str = "2024";
 struct Kind {
     /// Its name, which is that of the option and the usual configuration as well.
     package: &'static str,
-    /// Among the packed sources.
-    source: &'static str,
+    /// What is compiled in the place of which package, among the packed sources; first of all its own.
+    sources: &'static [(&'static str, &'static str)],
     /// What the command line says of it: the configuration under which crates use it.
     cfg: fn(&BuildArgs) -> Option<&String>,
 }
 
 const KINDS: [Kind; 2] = [
-    Kind { package: "loom", source: "icb-std/loom/src/lib.rs", cfg: |options| options.loom.as_ref() },
+    Kind {
+        package: "loom",
+        sources: &[("loom", "icb-std/loom/src/lib.rs")],
+        cfg: |options| options.loom.as_ref(),
+    },
     Kind {
         package: "shuttle",
-        source: "icb-std/shuttle/src/lib.rs",
+        sources: &[
+            ("shuttle", "icb-std/shuttle/src/lib.rs"),
+            // What it is made of, of which its wrappers of other crates name something.
+            ("shuttle-engine", ENGINE),
+            ("shuttle-schedulers", ENGINE),
+            ("shuttle-std", ENGINE),
+        ],
         cfg: |options| options.shuttle.as_ref(),
     },
 ];
+
+const ENGINE: &str = "icb-std/shuttle/src/engine.rs";
 
 /// What is stood in for in a build: at least one package, each with its configuration.
 #[derive(Debug)]
@@ -85,9 +97,9 @@ impl StandIns {
 
     /// What the wrapper must know.
     pub(crate) fn variable(&self, facade: &Facade) -> (&'static str, OsString) {
-        let lines = self.0.iter().map(|(kind, _)| {
-            let mut line = OsString::from(format!("{}=", kind.package));
-            line.push(facade.source.join(kind.source));
+        let lines = self.0.iter().flat_map(|(kind, _)| kind.sources).map(|(package, source)| {
+            let mut line = OsString::from(format!("{package}="));
+            line.push(facade.source.join(source));
             line
         });
         (SOURCES, lines.collect::<Vec<_>>().join(OsStr::new("\n")))

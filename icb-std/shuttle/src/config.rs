@@ -6,6 +6,9 @@ use std::time::Duration;
 /// What shuttle allows an execution if nothing else is said.
 const DEFAULT_MAX_STEPS: usize = 1_000_000;
 
+/// More is not kept of one execution, whatever a test asks for; `--max-steps` does.
+const MOST_STEPS: usize = 100_000;
+
 /// Mirrors `shuttle::Config`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -14,7 +17,7 @@ pub struct Config {
     pub stack_size: usize,
     /// Not used: `cargo icb` stores failures.
     pub failure_persistence: FailurePersistence,
-    /// The steps that an execution may have, if it is more than icb's default and not shuttle's.
+    /// The steps that an execution may have, if it is more than icb's default and not shuttle's; at most 100,000.
     pub max_steps: MaxSteps,
     /// Time to stop after.
     pub max_time: Option<Duration>,
@@ -44,9 +47,9 @@ impl Config {
     /// The steps that an execution may have, if the test has said.
     pub(crate) fn steps_asked_for(&self) -> Option<u64> {
         match self.max_steps {
-            MaxSteps::None => Some(u64::from(u32::MAX)),
+            MaxSteps::None => Some(MOST_STEPS as u64),
             MaxSteps::FailAfter(DEFAULT_MAX_STEPS) => None,
-            MaxSteps::FailAfter(count) | MaxSteps::ContinueAfter(count) => Some(count as u64),
+            MaxSteps::FailAfter(count) | MaxSteps::ContinueAfter(count) => Some(count.min(MOST_STEPS) as u64),
         }
     }
 }

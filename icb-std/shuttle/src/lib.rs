@@ -20,12 +20,18 @@
 //! go on. A condition variable may wake for no reason, and `compare_exchange_weak` fail, as `std` says (`ICB_SPURIOUS=0`
 //! turns that off).
 //!
+//! Every execution is run, in the order of preemptions. A reduction (`--reduction partial-order`) runs far fewer, and is right
+//! for tests in which threads share nothing but these types: a reduction sees nothing of `std`'s own atomics, locks and
+//! `Arc`, which tests for shuttle keep their results in.
+//!
 //! It must not know how anything is modelled: everything is made of what `icb_std` offers to everybody.
 
 pub mod annotations;
 mod check;
 mod config;
 pub mod current;
+#[doc(hidden)]
+pub mod engine;
 pub mod future;
 pub mod hint;
 pub mod lazy_static;

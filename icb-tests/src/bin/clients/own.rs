@@ -1,6 +1,6 @@
 //! The crates' own tests, as they are in the published packages: unit tests, and those that were written for loom or shuttle.
 
-use super::run::Bench;
+use super::run::{Bench, RESOLVER};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,6 +23,8 @@ struct Other {
     name: &'static str,
     /// The configuration under which the package uses it.
     cfg: &'static str,
+    /// How long a test is explored.
+    test_time: &'static str,
 }
 
 const fn package(name: &'static str, version: &'static str, options: &'static str) -> Package {
@@ -35,12 +37,15 @@ const fn for_loom(
     options: &'static str,
     cfg: &'static str,
 ) -> Package {
-    Package { written_for: Some(Other { name: "loom", cfg }), ..package(name, version, options) }
+    Package {
+        written_for: Some(Other { name: "loom", cfg, test_time: "60s" }),
+        ..package(name, version, options)
+    }
 }
 
 const fn for_shuttle(name: &'static str, version: &'static str, options: &'static str) -> Package {
     Package {
-        written_for: Some(Other { name: "shuttle", cfg: "shuttle" }),
+        written_for: Some(Other { name: "shuttle", cfg: "shuttle", test_time: "10s" }),
         ..package(name, version, options)
     }
 }
@@ -83,10 +88,10 @@ pub(crate) const LOOM_TESTS: [Package; 24] = [
     for_loom("waitfree-sync", "0.4.1", "", "loom"),
 ];
 
-/// Crates whose packages hold tests for shuttle, and shuttle's own packages.
-pub(crate) const SHUTTLE_TESTS: [Package; 13] = [
+/// Crates whose packages hold tests for shuttle, and shuttle's own wrappers of other crates.
+pub(crate) const SHUTTLE_TESTS: [Package; 9] = [
     for_shuttle("arcshift", "0.4.10", "--features shuttle --lib"),
-    for_shuttle("congee", "0.4.1", "--features shuttle --lib"),
+    for_shuttle("congee", "0.4.1", "--features shuttle --lib shuttle"),
     for_shuttle(
         "kovan",
         "0.2.0",
@@ -103,13 +108,13 @@ pub(crate) const SHUTTLE_TESTS: [Package; 13] = [
         "0.2.0",
         "--features shuttle --test shuttle_array_queue --test shuttle_seg_queue",
     ),
-    for_shuttle("quick_cache", "0.7.0", "--features shuttle --lib"),
     for_shuttle("salsa", "0.28.5", "--features shuttle --test parallel"),
-    for_shuttle("turso_core", "0.9.0-pre.2", "--lib shuttle"),
     for_shuttle("shuttle-parking_lot-impl", "0.1.3", "--lib"),
-    for_shuttle("shuttle-dashmap-impl", "0.1.0", "--lib"),
-    for_shuttle("shuttle-tokio-impl-inner", "0.1.6", "--lib"),
-    for_shuttle("shuttle", "0.9.9", "--test mod"),
+    for_shuttle(
+        "shuttle-tokio-impl-inner",
+        "0.1.6",
+        "--test mutex --test oneshot --test semaphore --test rwlock --test notify --test task_abort",
+    ),
 ];
 
 /// How long another tool is waited for.
@@ -134,8 +139,8 @@ pub(crate) fn table(bench: &Bench, packages: &[Package], wanted: impl Fn(&str) -
             }
         };
         let limits = match package.written_for {
-            Some(Other { name, cfg }) => {
-                format!("--{name}={cfg} --max-bound 2 --max-test-time 60s --jobs 1")
+            Some(Other { name, cfg, test_time }) => {
+                format!("--{name}={cfg} --max-bound 2 --max-test-time {test_time} --jobs 1")
             }
             None => "--max-bound 2 --max-test-time 5s --max-executions 20000 --watchdog 5".to_owned(),
         };
@@ -186,6 +191,7 @@ fn by_itself(bench: &Bench, manifest: &Path, package: &Package, other: Other) ->
         // As tokio's own runs have it, and with the assertions that icb's profile has on.
         command.env("LOOM_MAX_PREEMPTIONS", "2").env("LOOM_MAX_BRANCHES", "10000");
         command.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
+        command.env(RESOLVER.0, RESOLVER.1);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         // A group of its own, which is ended as a whole.
         #[cfg(unix)]

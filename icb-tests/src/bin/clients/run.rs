@@ -5,6 +5,9 @@ use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Cargo takes dependencies that this compiler is new enough for.
+pub(crate) const RESOLVER: (&str, &str) = ("CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS", "fallback");
+
 /// Where everything is made, and the tool.
 pub(crate) struct Bench {
     /// `target/clients`.
@@ -59,6 +62,7 @@ impl Bench {
         command.arg("test").arg("--manifest-path").arg(manifest);
         command.arg("--target-dir").arg(self.directory.join("target"));
         command.args(arguments.split_whitespace()).env("COLUMNS", "140");
+        command.env(RESOLVER.0, RESOLVER.1);
         // What cargo has set for this process is not meant for what it starts.
         command.env_remove("CARGO_MANIFEST_DIR").env_remove("RUSTC_BOOTSTRAP");
         let (code, text) = match command.output() {
