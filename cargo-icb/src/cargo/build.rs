@@ -32,6 +32,16 @@ const PROFILE: [&str; 8] = [
     "profile.icb.strip=\"none\"",
 ];
 
+/// Our own packages, where they are part of the user's build: as they are measured, and as they are built apart from it. The checks
+/// of a debug build are for the user's code.
+const OURS: [&str; 5] = [
+    "profile.icb.package.icb-core.codegen-units=1",
+    "profile.icb.package.icb-core.debug-assertions=false",
+    "profile.icb.package.icb-core.overflow-checks=false",
+    "profile.icb.package.icb-std.debug-assertions=false",
+    "profile.icb.package.icb-std.overflow-checks=false",
+];
+
 /// A test executable.
 pub(crate) struct Executable {
     /// Of which target.
@@ -255,6 +265,10 @@ impl<'a> Recipe<'a> {
         }
         if self.options.profile().is_none() {
             command.args(PROFILE.iter().flat_map(|setting| ["--config", setting]));
+            // Cargo warns of packages that are not there.
+            if self.zero.is_none() {
+                command.args(OURS.iter().flat_map(|setting| ["--config", setting]));
+            }
         }
         command.args(["--profile", &self.profile]);
         if self.tell_triple {
