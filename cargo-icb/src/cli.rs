@@ -412,7 +412,7 @@ pub(crate) struct BuildArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "shuttle",
-        conflicts_with_all = ["only", "except", "instrument"]
+        conflicts_with_all = ["only", "except", "instrument", "accesses"]
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) shuttle: Option<String>,

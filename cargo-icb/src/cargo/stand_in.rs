@@ -157,13 +157,8 @@ pub(super) fn called_for() -> Option<Called> {
     Some(Called(lines.map(|(package, source)| (package.to_owned(), source.into())).collect()))
 }
 
-/// The compiler's arguments for a library, with another source, which names the mirrored library; `mirrored`: so does everybody.
-pub(super) fn rewrite(
-    arguments: &[OsString],
-    source: &Path,
-    library: &Path,
-    mirrored: bool,
-) -> Vec<OsString> {
+/// The compiler's arguments for a library, with another source, which names the mirrored library.
+pub(super) fn rewrite(arguments: &[OsString], source: &Path, library: &Path) -> Vec<OsString> {
     let is_value = |index: usize| {
         let before = index.checked_sub(1).and_then(|before| arguments[before].to_str());
         before.is_some_and(|before| before.starts_with('-') && !before.contains('='))
@@ -183,9 +178,6 @@ pub(super) fn rewrite(
     named.push(library);
     let flags = ["--cap-lints", "allow", "--cfg", "icb", "--extern"].map(OsString::from);
     rewritten.extend(flags.into_iter().chain([named]));
-    if mirrored {
-        rewritten.extend(["--cfg", "icb_mirrored"].map(OsString::from));
-    }
     rewritten
 }
 
@@ -208,7 +200,7 @@ mod tests {
         let arguments = "--crate-name loom --edition=2018 /r/loom-0.7.2/src/lib.rs --crate-type lib -L dependency=/d \
                          --extern generator=/d/libgenerator.rmeta";
         let arguments: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
-        let rewritten = rewrite(&arguments, Path::new("/s/lib.rs"), Path::new("/d/libicb_std-1.rlib"), false);
+        let rewritten = rewrite(&arguments, Path::new("/s/lib.rs"), Path::new("/d/libicb_std-1.rlib"));
         assert_eq!(
             rewritten.join(OsStr::new(" ")),
             "--crate-name loom --edition=2024 /s/lib.rs --crate-type lib -L dependency=/d \

@@ -93,8 +93,7 @@ pub(crate) fn run() -> ExitCode {
     if let Some(stand_ins) = stand_in::called_for() {
         let source = stand_ins.source_of(&package).filter(|_| !is_program(arguments));
         if let Some((source, library)) = source.zip(library.as_deref()) {
-            let mirrored = std::env::var_os(ACCESSES).is_some();
-            let arguments = stand_in::rewrite(arguments, source, library, mirrored);
+            let arguments = stand_in::rewrite(arguments, source, library);
             return execute(compiler.command(swap.rewrite(&arguments, Facades::None, None)));
         }
         // What orders accesses has to be seen, also where it is std's; else the crates are what they are.
