@@ -15,6 +15,7 @@ use crate::report::console::REDRAW;
 use crate::report::output::Output;
 use crate::resume::{Parts, Rounds};
 use crate::runs::Recorder;
+use crate::settings::Bound;
 use crate::store::{Store, test_path};
 use crate::worker::budget::{Budget, End};
 use crate::worker::plan::{Plan, Task};
@@ -96,6 +97,11 @@ struct Run<'a> {
 impl Run<'_> {
     fn strategy(&self) -> StrategyKind {
         self.arguments.search.strategy.unwrap_or_default()
+    }
+
+    /// Where bounds are searched until nothing is left, what waits in a loop may not go on early as often as they let it.
+    fn to_end(&self) -> Option<(&'static str, String)> {
+        (self.arguments.max_bound == Bound::Unlimited).then(|| ("ICB_MAX_EARLY", "3".to_owned()))
     }
 
     fn introduce(&self, console: &mut Output<'_>, build: &Build) {
@@ -196,6 +202,7 @@ impl Run<'_> {
         let mut environment = self.arguments.search.environment();
         environment.push(("ICB_MIN_BOUND", task.min_bound.to_string()));
         environment.push(("ICB_MAX_BOUND", task.max_bound.to_string()));
+        environment.extend(self.to_end());
         if let Some(shard) = self.arguments.shard {
             environment.push(("ICB_SHARD", shard.to_string()));
         }

@@ -386,7 +386,7 @@ impl Execution {
             // is lost at every bound, but not for ever: a search without a bound ends.
             let early = matches!(readiness, Readiness::Timeout | Readiness::Awaiting)
                 || (readiness == Readiness::Spurious && self.settings.spurious);
-            if early && self.threads[thread].may_go_on_early() {
+            if early && self.threads[thread].may_go_on_early(self.settings.max_early) {
                 self.early.insert(thread);
             } else {
                 self.early.remove(thread);

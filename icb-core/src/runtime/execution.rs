@@ -25,6 +25,9 @@ pub struct Settings {
     pub spurious: bool,
     /// Whether loads of atomic variables may read stale values, at a cost of 1 each.
     pub weak_memory: bool,
+    /// How often in a row a thread may go on early in the same loop, or wait, at a cost of 1 each. More would only repeat what
+    /// the loop does, and a search without a bound would never end; one with a bound needs as many as that.
+    pub max_early: u32,
     /// Whether a racing variable becomes a synchronization variable instead of a failure.
     pub promote: bool,
     /// Longest execution, in steps.
@@ -54,6 +57,7 @@ impl Default for Settings {
             granularity: Granularity::SyncOnly,
             spurious: true,
             weak_memory: false,
+            max_early: 3,
             promote: false,
             max_steps: 20_000,
             stack_size: 256 * 1024,

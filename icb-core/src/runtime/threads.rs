@@ -264,8 +264,6 @@ const BETWEEN_LOOKS: usize = 16;
 const MORE_PATIENCE: u32 = 4;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
 pub(crate) const MAX_SPURIOUS_FAILURES: u32 = 3;
-/// How often in a row a thread may go on early in the same loop, or wait: more would only repeat what the loop does, for ever.
-pub(super) const MAX_EARLY: u32 = 3;
 /// Longest recognised loop, in reads.
 const MAX_PERIOD: usize = 4;
 
@@ -426,16 +424,16 @@ impl Thread {
         }
     }
 
-    /// Whether it may go on early once more. Depends on nothing but what it has done itself.
-    pub(crate) fn may_go_on_early(&self) -> bool {
+    /// Whether it may go on early once more, so many times in a row being the most. Depends on nothing but what it has done itself.
+    pub(crate) fn may_go_on_early(&self, most: u32) -> bool {
         if self.awaiting {
             return match self.awaits_news {
-                true => self.turns.may_go_on_early(),
-                false => self.patience < MORE_PATIENCE.pow(MAX_EARLY),
+                true => self.turns.may_go_on_early(most),
+                false => self.patience < MORE_PATIENCE.saturating_pow(most),
             };
         }
         let place = self.place();
-        self.cut_waits.iter().all(|&(known, count)| known != place || count < MAX_EARLY)
+        self.cut_waits.iter().all(|&(known, count)| known != place || count < most)
     }
 
     /// A wait has got what it waited for.

@@ -5,7 +5,7 @@
 //! has paused gets a lower priority than those whom it has kept from running, and switches that this forces are no
 //! preemptions. Deviations:
 //! 1. Nothing is forbidden. A thread that gives way may go on all the same, at a cost of 1, and then has four times as many
-//!    turns, up to [`MAX_EARLY`] times in a row, so that a search without a bound ends.
+//!    turns, up to `max_early` times in a row, so that a search without a bound ends.
 //! 2. Only after [`MAX_TURNS`] turns that changed something, and came to no new place: before that, whoever pauses may go
 //!    on for nothing. (Turns that only read are recognised by what they read, see `threads`.)
 //! 3. Priorities depend on who ran when, which reductions must not see. Here everything depends on what the thread itself
@@ -18,7 +18,6 @@
 use super::decision::is_pause;
 use super::execution::Execution;
 use super::objects::Object;
-use super::threads::MAX_EARLY;
 use crate::program::Place;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
@@ -112,8 +111,8 @@ impl Turns {
     }
 
     /// Whether it may go on although it should give way: not for ever.
-    pub(crate) fn may_go_on_early(&self) -> bool {
-        self.patience < MAX_TURNS * MORE_TURNS.pow(MAX_EARLY)
+    pub(crate) fn may_go_on_early(&self, most: u32) -> bool {
+        self.patience < MORE_TURNS.saturating_pow(most).saturating_mul(MAX_TURNS)
     }
 
     /// It goes on although it should give way. What its pause depends on is still what made it tired.

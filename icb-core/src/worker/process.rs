@@ -56,7 +56,11 @@ impl Worker {
             return self.search(f);
         }
         let report = match replay {
-            Some(schedule) => self.replay(f, &schedule),
+            Some(schedule) => {
+                // Whatever the search allowed.
+                self.settings.max_early = Some(u32::MAX);
+                self.replay(f, &schedule)
+            }
             None => self.search(f),
         };
         self.channel.send(&Message::Finished { model: self.model, report: Box::new(report.clone()) });
@@ -68,6 +72,7 @@ impl Worker {
             granularity: self.settings.granularity,
             spurious: self.settings.spurious,
             weak_memory: self.settings.weak_memory,
+            max_early: self.max_early(),
             promote: self.settings.on_race == OnRace::Promote,
             max_steps: self.settings.max_steps,
             stack_size: self.settings.stack_size,
@@ -78,6 +83,14 @@ impl Worker {
             detached: self.settings.detached,
             fixed_hashing: self.settings.fixed_hashing,
         }
+    }
+
+    /// What the bound can pay for, and what the next one can, whose beginnings are found with this one; without a bound there has to
+    /// be an end.
+    fn max_early(&self) -> u32 {
+        let few = runtime::Settings::default().max_early;
+        let of_bound = self.settings.max_bound.map_or(few, |bound| bound.saturating_add(1).max(few));
+        self.settings.max_early.unwrap_or(of_bound)
     }
 
     pub(super) fn program(&self, f: &Closure) -> CoroutineProgram {

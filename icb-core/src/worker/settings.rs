@@ -34,6 +34,8 @@ pub(super) struct Settings {
     pub(super) stack_size: usize,
     pub(super) spurious: bool,
     pub(super) weak_memory: bool,
+    /// How often in a row a thread may go on early; `None`: as often as the bound lets it.
+    pub(super) max_early: Option<u32>,
     pub(super) keep_going: bool,
     pub(super) check_leaks: bool,
     pub(super) run_out: bool,
@@ -82,6 +84,7 @@ impl Default for Settings {
             stack_size: 256 * 1024,
             spurious: true,
             weak_memory: false,
+            max_early: None,
             keep_going: false,
             check_leaks: false,
             run_out: false,
@@ -155,6 +158,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_MAX_BOUND") {
             self.max_bound = if text == "unlimited" { None } else { Some(number("ICB_MAX_BOUND", &text)?) };
+        }
+        if let Some(text) = lookup("ICB_MAX_EARLY") {
+            self.max_early = Some(number("ICB_MAX_EARLY", &text)?);
         }
         if let Some(text) = lookup("ICB_GRANULARITY") {
             let choices = [("sync", Granularity::SyncOnly), ("access", Granularity::EveryAccess)];

@@ -1,5 +1,5 @@
 //! Searches without a bound come to an end, also where a program waits in loops: going on early costs, and is not possible for
-//! ever. What three times in a row can show is still found.
+//! ever. What three times in a row can show is still found; what takes more, by a bound that pays for it.
 
 use icb_std::hint::spin_loop;
 use icb_std::model::{Builder, FailureKind, Reduction, Strategy};
@@ -118,15 +118,25 @@ fn patient_for(times: usize) {
 }
 
 #[test]
-fn a_wait_is_cut_short_three_times_in_a_row() {
-    let cases: [(fn(), Option<u32>); 3] =
-        [(|| patient_for(1), Some(1)), (|| patient_for(3), Some(3)), (|| patient_for(4), None)];
+fn a_wait_is_cut_short_as_often_as_the_bound_pays_for() {
+    let cases: [(fn(), u32); 4] = [
+        (|| patient_for(1), 1),
+        (|| patient_for(3), 3),
+        (|| patient_for(4), 4),
+        (|| patient_for(5), 5),
+    ];
     for (program, bound) in cases {
         for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
             let report = Builder::new().max_bound(5).reduction(reduction).explore(program);
             let found = report.failure.as_ref().map(|failure| (failure.kind, failure.bound));
-            assert_eq!(found, bound.map(|bound| (FailureKind::Panic, bound)), "{reduction:?}: {report}");
+            assert_eq!(found, Some((FailureKind::Panic, bound)), "{reduction:?}: {report}");
+            let failure = report.failure.unwrap();
+            let again = Builder::new().replay(failure.schedule).explore(program).failure.unwrap();
+            assert_eq!(again.message, failure.message);
         }
+        let report = Builder::new().unbounded().explore(program);
+        assert_eq!(report.failure.is_some(), bound <= 3, "without a bound three times in a row: {report}");
+        assert!(report.complete || bound <= 3, "{report}");
     }
 }
 

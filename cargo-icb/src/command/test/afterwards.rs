@@ -43,6 +43,7 @@ impl Run<'_> {
         let mut environment = self.arguments.search.environment();
         environment.push(("ICB_MIN_BOUND", "0".to_owned()));
         environment.push(("ICB_MAX_BOUND", task.max_bound.to_string()));
+        environment.extend(self.to_end());
         let directory = self.directory(task).join("together");
         let launch = Launch {
             test: &self.tests[task.test],

@@ -7,7 +7,7 @@ use crate::cli::TestArgs;
 use crate::event::{Finished, Tally};
 use crate::exit_code::Error;
 use crate::resume::{Round, Rounds, executable_key, key};
-use crate::settings::{OnRace, Reduction};
+use crate::settings::{Bound, OnRace, Reduction};
 use crate::shard::{self, ModelPart, ShardResult, ShardRound, ShardTest};
 use crate::store::test_path;
 use crate::worker::plan::Task;
@@ -39,6 +39,9 @@ pub(super) fn load(
             executables.insert(path, executable_key(path)?);
         }
         let mut key = test_key(&executables[path], test, arguments);
+        if arguments.max_bound == Bound::Unlimited {
+            key += " unlimited";
+        }
         if let Some(shard) = arguments.shard {
             key += &format!(" {shard}");
         }
