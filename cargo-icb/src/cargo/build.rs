@@ -60,7 +60,7 @@ pub(crate) struct Executable {
 
 /// What a build has made.
 pub(crate) struct Build {
-    /// Test executables, in cargo's order.
+    /// Test executables, in the order of [`TargetId::rank`].
     pub(crate) executables: Vec<Executable>,
     /// Targets that have no harness.
     pub(crate) skipped: Vec<TargetId>,
@@ -94,6 +94,8 @@ pub(crate) fn build(
     if let Some(targets) = &division.unchanged {
         build_unchanged(workspace, targets, options, &mut build)?;
     }
+    // Cargo tells of them as they are finished, which is not always in the same order.
+    build.executables.sort_by(|a, b| a.target.rank().cmp(&b.target.rank()));
     Ok(build)
 }
 

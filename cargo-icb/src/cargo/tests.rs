@@ -32,6 +32,16 @@ impl TargetId {
         TargetId { package: package.to_owned(), label }
     }
 
+    /// Where it stands among others: packages by name, in each the library, programs, tests, examples, benches.
+    pub(crate) fn rank(&self) -> (&str, usize, &str) {
+        let kinds = ["bin", "test", "example", "bench"];
+        let (kind, name) = match self.label.as_str() {
+            "lib" => return (&self.package, 0, ""),
+            label => label.split_once(':').unwrap_or(("test", label)),
+        };
+        (&self.package, 1 + kinds.iter().position(|k| *k == kind).unwrap_or(kinds.len()), name)
+    }
+
     /// The arguments of cargo that select this target alone.
     pub(crate) fn to_cargo(&self) -> (&'static str, Option<String>) {
         match self.label.split_once(':') {
@@ -154,5 +164,27 @@ mod unit {
         let both = FilterArgs { include_ignored: true, skip: words(&["slow"]), ..plain };
         assert!(is_meant("q", true, &[], &both) && is_meant("q", false, &[], &both));
         assert!(!is_meant("a::slow", false, &[], &both));
+    }
+}
+
+#[cfg(test)]
+mod order {
+    use super::TargetId;
+
+    #[test]
+    fn targets_stand_in_an_order_of_their_own() {
+        let target = |package: &str, label: &str| TargetId { package: package.into(), label: label.into() };
+        let mut targets = [
+            target("b", "lib"),
+            target("a", "zeta"),
+            target("a", "bench:a"),
+            target("a", "alpha"),
+            target("a", "example:e"),
+            target("a", "bin:z"),
+            target("a", "lib"),
+        ];
+        targets.sort_by(|a, b| a.rank().cmp(&b.rank()));
+        let labels: Vec<_> = targets.iter().map(|target| target.label.as_str()).collect();
+        assert_eq!(labels, ["lib", "bin:z", "alpha", "zeta", "example:e", "bench:a", "lib"]);
     }
 }

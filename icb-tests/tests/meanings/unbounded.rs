@@ -119,12 +119,8 @@ fn patient_for(times: usize) {
 
 #[test]
 fn a_wait_is_cut_short_as_often_as_the_bound_pays_for() {
-    let cases: [(fn(), u32); 4] = [
-        (|| patient_for(1), 1),
-        (|| patient_for(3), 3),
-        (|| patient_for(4), 4),
-        (|| patient_for(5), 5),
-    ];
+    let cases: [(fn(), u32); 4] =
+        [(|| patient_for(1), 1), (|| patient_for(3), 3), (|| patient_for(4), 4), (|| patient_for(5), 5)];
     for (program, bound) in cases {
         for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
             let report = Builder::new().max_bound(5).reduction(reduction).explore(program);
