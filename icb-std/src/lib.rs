@@ -3,7 +3,7 @@
 //! Without `--cfg icb` (and without the feature `always`) this crate *is* `std`: `pub use ::std::*`, plus
 //! [`mod@model`] and an [`UnsafeCell`](cell::UnsafeCell) that has `with` and `with_mut`. With it, these modules are
 //! replaced, with `std`'s names, signatures, trait implementations, `const` constructors, poisoning and panics:
-//! `sync` (with `atomic` and `mpsc`), `thread` and `thread_local!`, `cell`, `hint`, `time`, `task`, `prelude`.
+//! `sync` (with `atomic` and `mpsc`), `thread` and `thread_local!`, `cell`, `hint`, `panic`, `time`, `task`, `prelude`.
 //! Outside an execution the replaced types do what `std`'s do, on real threads.
 //!
 //! ```text
@@ -52,6 +52,8 @@ mod futex;
 pub mod hint;
 #[cfg(icb)]
 mod image;
+#[cfg(icb)]
+pub mod panic;
 #[cfg(icb)]
 pub mod prelude;
 #[cfg(icb)]

@@ -53,6 +53,7 @@ pub use execution::Settings;
 pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};
+pub use panics::resumes_unwinding;
 
 use crate::program::{Chooser, End, Observer, Outcome, Place, Program};
 use crate::recording::Tape;

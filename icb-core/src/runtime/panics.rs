@@ -5,7 +5,8 @@ use super::threads::PanicNote;
 use super::{GiveUp, running};
 use crate::program::End;
 use crate::trace::{Failure, FailureKind, ThreadId};
-use std::panic::PanicHookInfo;
+use std::any::Any;
+use std::panic::{Location, PanicHookInfo};
 use std::sync::Once;
 
 /// Installs the hook, once in a process. Panics outside executions go to the hook that was there before.
@@ -39,22 +40,46 @@ impl Drop for InFront {
     }
 }
 
+/// `panic::resume_unwind`, which no hook is told of: the calling thread is about to unwind with this payload.
+#[track_caller]
+pub fn resumes_unwinding(payload: &(dyn Any + Send)) {
+    let place = Location::caller();
+    let Some(running) = running().filter(|_| !payload.is::<GiveUp>()) else { return };
+    running.with(|e| {
+        let message = message(payload);
+        let mine = e.threads.mine();
+        if mine.panic.as_ref().is_some_and(|known| known.message == message) {
+            // It goes on with the panic that it has caught: where that began is what is to be told.
+            mine.unwinding = true;
+            e.attend();
+        } else {
+            note_panic(e, message, Some(place));
+        }
+    });
+}
+
 fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
-    if info.payload().is::<GiveUp>() {
-        return;
+    if !info.payload().is::<GiveUp>() {
+        note_panic(e, message(info.payload()), info.location());
     }
-    let message = match (info.payload().downcast_ref::<&str>(), info.payload().downcast_ref::<String>()) {
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (_, Some(text)) => text.clone(),
         _ => "a panic whose payload is no text".to_owned(),
-    };
+    }
+}
+
+fn note_panic(e: &mut Execution, message: String, location: Option<&Location<'_>>) {
     let frames = e.backtrace();
     let order = e.panic_count;
     e.panic_count += 1;
     e.attend();
     let thread = e.threads.mine();
     thread.unwinding = true;
-    thread.panic = Some(PanicNote { message, location: info.location().map(Into::into), frames, order });
+    thread.panic = Some(PanicNote { message, location: location.map(Into::into), frames, order });
 }
 
 /// Something panicked where nobody catches it.

@@ -2,6 +2,7 @@
 
 use crate::{check_verdicts, failure, plain, verdict};
 use icb_std::model::{FailureKind, ThreadId};
+use icb_std::panic::resume_unwind;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, mpsc};
 use icb_std::thread;
@@ -66,6 +67,33 @@ fn the_first_panic_is_told_with_its_place() {
     let location = failure.location.as_ref().expect("a place");
     assert!(location.file.ends_with("meanings/ends.rs"), "{location}");
     assert!(!failure.trace.failure_backtrace.is_empty());
+}
+
+/// No hook is told of it.
+#[test]
+fn a_panic_that_is_thrown_again_is_one() {
+    fn thrown_again() {
+        let lock = Arc::new(Mutex::new(()));
+        let theirs = lock.clone();
+        let other = thread::spawn(move || {
+            let first = catch_unwind(|| panic!("the first")).unwrap_err();
+            drop(catch_unwind(|| panic!("the second")));
+            let _guard = theirs.lock().unwrap();
+            assert!(!thread::panicking());
+            resume_unwind(first);
+        });
+        let payload = other.join().unwrap_err();
+        assert!(lock.is_poisoned());
+        assert_eq!(payload.downcast_ref(), Some(&"the first"));
+        resume_unwind(payload);
+    }
+    let report = plain().explore(thrown_again);
+    let told = failure(&report);
+    assert_eq!((told.kind, told.message.as_str()), (FailureKind::Panic, "the first"));
+    let report = plain().explore(|| resume_unwind(Box::new(1)));
+    let own = failure(&report);
+    assert_eq!((own.kind, own.message.as_str()), (FailureKind::Panic, "a panic whose payload is no text"));
+    assert!(own.location.as_ref().unwrap().file.ends_with("ends.rs"));
 }
 
 #[test]
