@@ -4,7 +4,7 @@ use crate::exit_code::Exit;
 use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::verdict::Verdict;
-use icb_core::trace::{BoundReport, Failure, StrategyKind};
+use icb_core::trace::{BoundReport, Failure, StrategyKind, preemptions};
 use serde::{Deserialize, Serialize};
 
 /// Something that happened.
@@ -161,11 +161,6 @@ impl Record {
             }
         }
     }
-}
-
-/// `1 preemption`, `2 preemptions`.
-pub(crate) fn preemptions(count: u32) -> String {
-    format!("{count} preemption{}", if count == 1 { "" } else { "s" })
 }
 
 fn first_line(text: &str) -> String {

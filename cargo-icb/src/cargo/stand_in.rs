@@ -113,6 +113,7 @@ fn has(graph: &Metadata, package: &str) -> bool {
 /// A sentence for each package that could be stood in for, where the user's compiler flags or features say that the tests
 /// are written for it, and the command line does not.
 pub(crate) fn hints(workspace: &Workspace, options: &BuildArgs, config: &Config) -> Vec<String> {
+    let cfgs = config.users_cfgs();
     let mut hints = Vec::new();
     for Kind { package, cfg, .. } in &KINDS {
         if cfg(options).is_some() {
@@ -123,7 +124,7 @@ pub(crate) fn hints(workspace: &Workspace, options: &BuildArgs, config: &Config)
         let mut features = features.map(|name| name.rsplit('/').next().unwrap_or(name));
         let mut members = workspace.packages.iter();
         let all = options.all_features && members.any(|member| member.features.contains_key(*package));
-        let (said, option) = match config.users_cfgs().into_iter().find(|name| is_named(name)) {
+        let (said, option) = match cfgs.iter().find(|name| is_named(name)) {
             Some(name) if name == *package => (format!("--cfg {name}"), format!("--{package}")),
             Some(name) => (format!("--cfg {name}"), format!("--{package}={name}")),
             None if all || features.any(|name| name == *package) => {

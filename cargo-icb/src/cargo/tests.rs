@@ -165,11 +165,6 @@ mod unit {
         assert!(is_meant("q", true, &[], &both) && is_meant("q", false, &[], &both));
         assert!(!is_meant("a::slow", false, &[], &both));
     }
-}
-
-#[cfg(test)]
-mod order {
-    use super::TargetId;
 
     #[test]
     fn targets_stand_in_an_order_of_their_own() {

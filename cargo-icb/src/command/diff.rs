@@ -4,7 +4,6 @@
 use super::replay::{Ready, with_test};
 use crate::cargo::metadata::Workspace;
 use crate::cli::{DiffArgs, ReplayArgs};
-use crate::event::preemptions;
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
 use crate::report::diff::{Side, lines};
@@ -13,7 +12,7 @@ use crate::report::plain::count_of;
 use crate::runs;
 use crate::store::load_trace;
 use crate::worker::replay::Replayed;
-use icb_core::trace::{Failure, Schedule, ScheduleEntry};
+use icb_core::trace::{Failure, Schedule, ScheduleEntry, preemptions};
 use std::path::Path;
 
 /// Runs the command.

@@ -4,10 +4,10 @@ use crate::cargo::build;
 use crate::cargo::metadata::Workspace;
 use crate::cargo::tests::select;
 use crate::cli::ListArgs;
-use crate::event::preemptions;
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
 use crate::store::Store;
+use icb_core::trace::preemptions;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {

@@ -26,6 +26,7 @@ use crate::worker::{flight, pool};
 use icb_core::trace::{Failure, FailureKind, Message, StrategyKind};
 use progress::lock;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,9 +100,16 @@ impl Run<'_> {
         self.arguments.search.strategy.unwrap_or_default()
     }
 
-    /// Where bounds are searched until nothing is left, what waits in a loop may not go on early as often as they let it.
-    fn to_end(&self) -> Option<(&'static str, String)> {
-        (self.arguments.max_bound == Bound::Unlimited).then(|| ("ICB_MAX_EARLY", "3".to_owned()))
+    /// The variables with which a process searches a range of bounds.
+    fn environment(&self, min_bound: u32, max_bound: Bound) -> Vec<(&'static str, String)> {
+        let mut environment = self.arguments.search.environment();
+        environment.push(("ICB_MIN_BOUND", min_bound.to_string()));
+        environment.push(("ICB_MAX_BOUND", max_bound.to_string()));
+        if self.arguments.max_bound == Bound::Unlimited {
+            // Where bounds are searched until nothing is left, what waits in a loop may not go on early as often as they let it.
+            environment.push(("ICB_MAX_EARLY", "3".to_owned()));
+        }
+        environment
     }
 
     fn introduce(&self, console: &mut Output<'_>, build: &Build) {
@@ -199,10 +207,7 @@ impl Run<'_> {
             tell(Event::Finished(Box::new(finished)));
             return Some(verdict);
         }
-        let mut environment = self.arguments.search.environment();
-        environment.push(("ICB_MIN_BOUND", task.min_bound.to_string()));
-        environment.push(("ICB_MAX_BOUND", task.max_bound.to_string()));
-        environment.extend(self.to_end());
+        let mut environment = self.environment(task.min_bound, task.max_bound);
         if let Some(shard) = self.arguments.shard {
             environment.push(("ICB_SHARD", shard.to_string()));
         }
@@ -235,10 +240,7 @@ impl Run<'_> {
                 let verdict = judge(&outcome, |model| flight::read(&directory, model));
                 (self.weigh(task, &outcome, verdict, &stop), figures(&outcome))
             }
-            Err(error) => {
-                let path = launch.test.executable.path.display();
-                (Verdict::Broken(format!("cannot run {path}: {error}")), None)
-            }
+            Err(error) => (not_run(&launch, &error), None),
         };
         let seconds = started.elapsed().as_secs_f64();
         // A process counts from 1; people count over all bounds.
@@ -286,15 +288,12 @@ impl Run<'_> {
             watchdog: None,
             stop: &|| self.interrupt.is_set().then(|| "interrupted".to_owned()),
         };
-        match process::run(&launch, &mut |_| {}).map(|outcome| judge(&outcome, |_| None)) {
-            Ok(Verdict::RunOnce) => Verdict::Unmodelled { reason },
-            Ok(Verdict::Ordinary { output }) => {
+        match judged(&launch) {
+            Verdict::RunOnce => Verdict::Unmodelled { reason },
+            Verdict::Ordinary { output } => {
                 Verdict::Ordinary { output: format!("{output}\n(run once for real: {reason})") }
             }
-            Ok(other) => other,
-            Err(error) => {
-                Verdict::Broken(format!("cannot run {}: {error}", launch.test.executable.path.display()))
-            }
+            other => other,
         }
     }
 
@@ -302,6 +301,18 @@ impl Run<'_> {
     fn directory(&self, task: Task) -> PathBuf {
         progress::work(self.arguments, self.workspace).join(test_path(&self.tests[task.test].id))
     }
+}
+
+/// Runs a process beside those of the plan.
+fn judged(launch: &Launch<'_>) -> Verdict {
+    match process::run(launch, &mut |_| {}) {
+        Ok(outcome) => judge(&outcome, |model| flight::read(&launch.directory, model)),
+        Err(error) => not_run(launch, &error),
+    }
+}
+
+fn not_run(launch: &Launch<'_>, error: &io::Error) -> Verdict {
+    Verdict::Broken(format!("cannot run {}: {error}", launch.test.executable.path.display()))
 }
 
 /// Why a test that knows nothing of icb is no program that can be explored, if a failure says that. Where a limit on

@@ -28,4 +28,4 @@ pub use schedule::{ParseScheduleError, Schedule, ScheduleEntry};
 pub use shard::{Ownership, Piece, Shard, ShardPart};
 pub use step::{Frame, ObjectInfo, STALE, SourceLocation, Step, Switch, ThreadInfo, Trace};
 pub use strategy::{STRATEGY_WORDS, StrategyKind};
-pub use summary::{BoundReport, Growth, Report, Stopped};
+pub use summary::{BoundReport, Growth, Report, Stopped, preemptions};

@@ -123,11 +123,17 @@ impl Report {
     }
 }
 
+/// `1 preemption`, `2 preemptions`.
+#[doc(hidden)]
+#[must_use]
+pub fn preemptions(count: u32) -> String {
+    format!("{count} preemption{}", if count == 1 { "" } else { "s" })
+}
+
 /// One sentence: the failure, or what has been proved.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let weak = if self.bounds.iter().any(|bound| bound.weak_memory) { " under weak memory" } else { "" };
-        let preemptions = |count| format!("{count} preemption{}", if count == 1 { "" } else { "s" });
         if let Some(failure) = &self.failure {
             return write!(f, "{failure} ({}{weak})", preemptions(failure.bound));
         }

@@ -1,12 +1,11 @@
 //! Tests that fail after their models have passed. What they assert there may be about all executions together ("both
 //! outcomes were seen"), of which one bound, or one of several processes, sees a part only.
 
-use super::Run;
 use super::progress::lock;
-use crate::worker::flight;
+use super::{Run, judged};
 use crate::worker::plan::Task;
-use crate::worker::process::{self, Launch, Outcome, Stop};
-use crate::worker::verdict::{Verdict, judge, of_models};
+use crate::worker::process::{Launch, Outcome, Stop};
+use crate::worker::verdict::{Verdict, of_models};
 
 impl Run<'_> {
     /// A test that fails outside its models although those hold goes on to the next bound. After the last one it is run
@@ -40,29 +39,18 @@ impl Run<'_> {
 
     /// Runs a test in one process, from bound 0 to the task's last.
     fn all_together(&self, task: Task, output: String, stop: Stop<'_>) -> Verdict {
-        let mut environment = self.arguments.search.environment();
-        environment.push(("ICB_MIN_BOUND", "0".to_owned()));
-        environment.push(("ICB_MAX_BOUND", task.max_bound.to_string()));
-        environment.extend(self.to_end());
-        let directory = self.directory(task).join("together");
         let launch = Launch {
             test: &self.tests[task.test],
-            directory: directory.clone(),
-            environment,
+            directory: self.directory(task).join("together"),
+            environment: self.environment(0, task.max_bound),
             watchdog: self.arguments.search.watchdog,
             stop,
         };
-        match process::run(&launch, &mut |_| {}) {
-            Ok(outcome) => match judge(&outcome, |model| flight::read(&directory, model)) {
-                Verdict::Incomplete { reason } => {
-                    Verdict::Ordinary { output: format!("{output}\n(run again in one process: {reason})") }
-                }
-                verdict => verdict,
-            },
-            Err(error) => {
-                let path = launch.test.executable.path.display();
-                Verdict::Broken(format!("cannot run {path}: {error}"))
+        match judged(&launch) {
+            Verdict::Incomplete { reason } => {
+                Verdict::Ordinary { output: format!("{output}\n(run again in one process: {reason})") }
             }
+            verdict => verdict,
         }
     }
 }
