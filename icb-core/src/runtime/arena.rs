@@ -294,6 +294,11 @@ impl Drop for Lease {
     }
 }
 
+/// Regions from the first to the last that has something of these ranges, which are by address.
+fn regions_up_to(ranges: &[Range]) -> usize {
+    ranges.last().map_or(0, |&(start, _)| (start - BASE.load(Ordering::Relaxed)) / REGION + 1)
+}
+
 /// How far the part's cursor may go with nothing in its way.
 #[inline]
 fn limit(taken: &[Range], part: &Part) -> usize {
@@ -340,8 +345,8 @@ impl State {
         if self.taken == taken {
             return regions;
         }
-        self.taken = taken;
-        REGIONS
+        let before = std::mem::replace(&mut self.taken, taken);
+        regions.max(regions_up_to(&before)).max(regions_up_to(&self.taken))
     }
 
     #[cold]
