@@ -27,8 +27,24 @@ pub(crate) const fn key(address: usize, kind: Kind) -> usize {
 /// The value of an object whose memory has been freed.
 pub(crate) const GONE: u32 = u32::MAX;
 
-/// Blocks larger than this are looked for by entry instead of by address, in bytes.
-const LARGE: usize = 256;
+/// In the place of a kind in the entries that say where in a stretch of memory there are objects of one kind: a bit for each
+/// granule.
+const STRETCHES: usize = 5;
+/// Binary logarithms of the sizes of a stretch and of a granule, in bytes.
+const STRETCH: u32 = GRANULE + u32::BITS.ilog2();
+const GRANULE: u32 = 2;
+
+/// The key of the stretch with this number, for objects of a kind.
+#[inline]
+const fn stretch_key(stretch: usize, kind: usize) -> usize {
+    (((stretch << KIND_BITS) | kind) << KIND_BITS) | STRETCHES
+}
+
+/// The kind of a key.
+#[inline]
+const fn kind_of(key: usize) -> usize {
+    key & ((1 << KIND_BITS) - 1)
+}
 
 #[derive(Clone, Copy, Default)]
 struct Entry {
@@ -144,50 +160,76 @@ impl AddressMap {
         let address = key >> KIND_BITS;
         self.stride = self.stride.min(1 << address.trailing_zeros().min(8));
         self.lines |= lines(address, 1).unwrap_or(u64::MAX);
-        self.kinds |= 1 << (key & ((1 << KIND_BITS) - 1));
+        self.kinds |= 1 << kind_of(key);
+        let granule = 1 << ((address >> GRANULE) % u32::BITS as usize);
+        *self.entry(stretch_key(address >> STRETCH, kind_of(key)), 0) |= granule;
+        *self.entry(key, value) = value;
+    }
+
+    /// The value of the key, which is entered with this one if it is not there.
+    #[inline]
+    fn entry(&mut self, key: usize, first: u32) -> &mut u32 {
         if (self.used + 1) * 2 > self.mask + 1 {
             self.grow();
         }
         let mut index = self.slot(key);
-        loop {
-            let entry = &mut self.entries[index & self.mask];
-            if entry.epoch != self.epoch {
-                *entry = Entry { key, epoch: self.epoch, value };
-                self.used += 1;
-                return;
-            }
-            if entry.key == key {
-                entry.value = value;
-                return;
-            }
+        while self.entries[index & self.mask].epoch == self.epoch
+            && self.entries[index & self.mask].key != key
+        {
             index += 1;
         }
+        let entry = &mut self.entries[index & self.mask];
+        if entry.epoch != self.epoch {
+            *entry = Entry { key, epoch: self.epoch, value: first };
+            self.used += 1;
+        }
+        &mut entry.value
     }
 
     /// The memory of a block is freed: whatever objects are in it are gone, and are told.
     pub(crate) fn forget_block(&mut self, start: usize, size: usize, gone: &mut Vec<u32>) {
-        if lines(start, size).is_some_and(|lines| self.lines & lines == 0) {
+        if size == 0 || lines(start, size).is_some_and(|lines| self.lines & lines == 0) {
             return;
         }
-        if size > LARGE {
+        let end = start + size;
+        let stretches = (start >> STRETCH)..=((end - 1) >> STRETCH);
+        if stretches.end() - stretches.start() > self.used {
             let epoch = self.epoch;
             let inside = |entry: &&mut Entry| {
-                entry.epoch == epoch && (start..start + size).contains(&(entry.key >> KIND_BITS))
+                kind_of(entry.key) != STRETCHES
+                    && entry.epoch == epoch
+                    && (start..end).contains(&(entry.key >> KIND_BITS))
             };
             let alive = self.entries.iter_mut().filter(inside).filter(|entry| entry.value != GONE);
             gone.extend(alive.map(|entry| std::mem::replace(&mut entry.value, GONE)));
             return;
         }
-        for address in (start..start + size).step_by(self.stride) {
-            let mut kinds = self.kinds;
-            while kinds != 0 {
-                let key = address << KIND_BITS | kinds.trailing_zeros() as usize;
-                kinds &= kinds - 1;
-                if let Some(object) = self.get(key).filter(|&object| object != GONE) {
-                    gone.push(object);
-                    self.insert(key, GONE);
+        let mut kinds = self.kinds;
+        while kinds != 0 {
+            let kind = kinds.trailing_zeros() as usize;
+            kinds &= kinds - 1;
+            for stretch in stretches.clone() {
+                let mut granules = self.get(stretch_key(stretch, kind)).unwrap_or(0);
+                while granules != 0 {
+                    let granule = (stretch << STRETCH) + ((granules.trailing_zeros() as usize) << GRANULE);
+                    granules &= granules - 1;
+                    let mut address = granule;
+                    while address < granule + (1 << GRANULE) {
+                        if (start..end).contains(&address) {
+                            self.forget(address << KIND_BITS | kind, gone);
+                        }
+                        address += self.stride;
+                    }
                 }
             }
+        }
+    }
+
+    /// The object at this key is gone, and is told, if there is one.
+    fn forget(&mut self, key: usize, gone: &mut Vec<u32>) {
+        if let Some(object) = self.get(key).filter(|&object| object != GONE) {
+            gone.push(object);
+            *self.entry(key, GONE) = GONE;
         }
     }
 
@@ -199,7 +241,7 @@ impl AddressMap {
         self.used = 0;
         let epoch = self.epoch;
         for entry in old.into_iter().filter(|entry| entry.epoch == epoch) {
-            self.insert(entry.key, entry.value);
+            self.entry(entry.key, entry.value);
         }
     }
 }
@@ -239,6 +281,43 @@ mod tests {
             assert_eq!(map.get(key(1000, Kind::Atomic)), Some(GONE));
             assert_eq!(map.get(key(1008, Kind::Cell)), Some(GONE));
             assert_eq!(map.get(key(1000 + size, Kind::Atomic)), Some(3));
+        }
+    }
+
+    /// Wherever objects lie, also several at an address or in a granule, a block takes just its own along, once.
+    #[test]
+    fn blocks_of_all_sizes_take_along_what_is_in_them() {
+        const KINDS: [Kind; 5] = [Kind::Atomic, Kind::Cell, Kind::Count, Kind::Memory, Kind::Object];
+        let mut state = 7_u32;
+        let mut some = |count: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as usize % count
+        };
+        for epoch in 1..400 {
+            let mut map = AddressMap::new();
+            map.begin(epoch);
+            let step = 1 << some(5);
+            let mut alive: Vec<(usize, u32)> = Vec::new();
+            for value in 0..some(200) as u32 {
+                let (address, kind) = (4096 + some(2000) / step * step, KINDS[some(5)]);
+                if map.get(key(address, kind)).is_none() {
+                    map.insert(key(address, kind), value);
+                    alive.push((address, value));
+                }
+            }
+            for _ in 0..20 {
+                let start = 4000 + some(2000);
+                let size = [0, 1, some(64), some(400), some(3000)][some(5)];
+                let mut gone = Vec::new();
+                map.forget_block(start, size, &mut gone);
+                gone.sort_unstable();
+                let inside = |&(address, _): &(usize, u32)| (start..start + size).contains(&address);
+                let mut expected: Vec<u32> =
+                    alive.iter().filter(|at| inside(at)).map(|&(_, value)| value).collect();
+                expected.sort_unstable();
+                assert_eq!(gone, expected);
+                alive.retain(|at| !inside(at));
+            }
         }
     }
 }

@@ -336,7 +336,8 @@ impl State {
         freed.sort_unstable();
         let mut nobodys: Vec<Range> =
             freed.iter().copied().chain(gaps).chain(self.taken.iter().copied()).collect();
-        nobodys.sort_unstable();
+        // Mostly in order already, which this one makes use of.
+        nobodys.sort();
         let parts = self.regions[..regions].iter().flat_map(|region| [&region.small, &region.large]);
         let given_out: Vec<Range> = parts.map(|part| (part.floor, part.cursor)).collect();
         let mut taken = without(&self.taken, &freed);

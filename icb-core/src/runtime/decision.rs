@@ -36,6 +36,9 @@ impl Execution {
             self.note_freed();
         }
         self.pending[me] = operation;
+        if matches!(operation.action, Action::CountDown | Action::CountLast) {
+            self.counting |= counting_bit(me);
+        }
         self.threads.mine().location = Some(place);
         if self.every_point
             && !is_pause(operation.action)
@@ -90,14 +93,14 @@ impl Execution {
     /// as usual.
     #[inline(never)]
     pub(super) fn decide_telling(&mut self) -> Next {
-        let is_short = !self.wants_more && !self.has_counts;
         let goes_on = self.step_count < self.slow_from && !self.tape.is_full() && !self.enabled.is_empty();
-        if !is_short || !goes_on || self.quarantine.has_news() {
+        if self.wants_more || !goes_on || self.quarantine.has_news() {
             return self.decide_attentively();
         }
         self.catch_up();
         let place = self.place();
-        let point = self.point(place, true);
+        let counts_unchanged = !self.refresh_counts();
+        let point = self.point(place, counts_unchanged);
         let Some(thread) = self.ask(|chooser| chooser.choose_thread(&point)) else {
             let default = point.default_choice();
             return self.go_on_unchosen(default);
@@ -221,20 +224,36 @@ impl Execution {
 
     /// Whether a pending drop of an `Arc` is that of the last one depends on what others have done since it was announced.
     /// Says whether the operation of a thread that did not take the last step is another one now.
+    #[inline]
     pub(super) fn refresh_counts(&mut self) -> bool {
-        if !self.has_counts {
-            return false;
-        }
+        self.counting != 0 && self.refresh_some_counts()
+    }
+
+    #[inline(never)]
+    fn refresh_some_counts(&mut self) -> bool {
         let previous = self.previous.map(ThreadId::index);
         let mut changed = false;
-        for thread in 0..self.thread_count {
-            let Operation { action, object, .. } = self.pending[thread];
-            let was_last = matches!(action, Action::CountLast);
-            if (was_last || matches!(action, Action::CountDown)) && object.is_some() {
-                let last = self.threads[thread].strong && self.is_last(object);
-                if last != was_last {
-                    self.pending[thread].action = if last { Action::CountLast } else { Action::CountDown };
-                    changed |= previous != Some(thread);
+        let mut left = std::mem::take(&mut self.counting);
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            left &= left - 1;
+            // The last bit stands for several.
+            let end =
+                if counting_bit(first + 1) == counting_bit(first) { self.thread_count } else { first + 1 };
+            for thread in first..end.min(self.thread_count) {
+                let Operation { action, object, .. } = self.pending[thread];
+                let was_last = matches!(action, Action::CountLast);
+                if !(was_last || matches!(action, Action::CountDown)) {
+                    continue;
+                }
+                self.counting |= counting_bit(thread);
+                if object.is_some() {
+                    let last = self.threads[thread].strong && self.is_last(object);
+                    if last != was_last {
+                        self.pending[thread].action =
+                            if last { Action::CountLast } else { Action::CountDown };
+                        changed |= previous != Some(thread);
+                    }
                 }
             }
         }
@@ -435,6 +454,12 @@ impl Execution {
 #[inline]
 fn waited_bit(object: ObjectId) -> u64 {
     1 << (object.index() % 64)
+}
+
+/// The bit of a thread among those of [`Execution::counting`].
+const fn counting_bit(thread: usize) -> u64 {
+    const LAST: usize = u64::BITS as usize - 1;
+    1 << if thread < LAST { thread } else { LAST }
 }
 
 pub(super) const fn is_pause(action: Action) -> bool {

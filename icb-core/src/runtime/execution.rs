@@ -107,6 +107,8 @@ pub(super) struct Execution {
     pub(super) chooser: Option<*mut dyn Chooser>,
     /// Some object is a reference count.
     pub(super) has_counts: bool,
+    /// Who may be about to let go of a count: a bit for each thread, the last one for all that have none of their own.
+    pub(super) counting: u64,
     /// The chooser is asked even where there is nothing to choose, and told of every step.
     pub(super) every_point: bool,
     /// That is so, or will be.
@@ -260,6 +262,7 @@ impl Execution {
             accesses: Vec::new(),
             chooser: None,
             has_counts: false,
+            counting: 0,
             every_point: false,
             tells: false,
             slow_from: 0,
@@ -338,6 +341,7 @@ impl Execution {
         self.step_count = 0;
         self.step_branches.clear();
         self.has_counts = false;
+        self.counting = 0;
         self.chooser = Some(chooser);
         self.tells = self.chooser_mut().wants_every_point();
         let known_steps = self.chooser_mut().known_steps();

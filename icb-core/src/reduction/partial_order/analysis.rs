@@ -92,8 +92,9 @@ impl PartialOrder {
         while let Some(touch) = next {
             let by = touch.thread as usize;
             let mut before = self.events.before(touch);
-            let commutes = touch.mode == access.mode && touch.mode != Mode::Write;
-            if !commutes {
+            if touch.commutes(access.mode) {
+                before = self.events.otherwise(touch);
+            } else {
                 if !unhindered {
                     self.races.push(touch.event);
                 } else if self.settled.contains(by) {
@@ -133,21 +134,32 @@ impl PartialOrder {
     /// The operation touches several objects.
     #[inline(never)]
     fn analyse_objects(&mut self, depth: usize, thread: usize, operation: Operation) {
-        for other in (0..self.pending.count()).filter(|&other| other != thread) {
-            let known = self.events.known(thread).get(other);
-            for position in (0..self.events.of(other).len()).rev() {
-                let index = self.events.of(other)[position] as usize;
-                let event = self.events.get(index);
-                if event.number <= known {
-                    break;
-                }
-                if event.footprint.conflicts(&self.pending.footprint(thread))
-                    && self.judge(depth, index, thread, operation)
-                {
-                    break;
-                }
+        let (events, races) = (&self.events, &mut self.races);
+        let known = events.known(thread);
+        self.pending.accesses(thread, |access| {
+            let mut next = events.unknown_from(events.newest_on(access.object), thread, known);
+            while let Some(touch) = next {
+                let before = if touch.commutes(access.mode) {
+                    events.otherwise(touch)
+                } else {
+                    races.push(touch.event);
+                    events.before(touch)
+                };
+                next = events.unknown_from(before, thread, known);
+            }
+        });
+        // By thread, and of each the newest first.
+        races.sort_unstable_by_key(|&index| (events.get(index as usize).thread, std::cmp::Reverse(index)));
+        races.dedup();
+        let (mut position, mut settled) = (0, None);
+        while let Some(&index) = self.races.get(position) {
+            position += 1;
+            let by = self.events.get(index as usize).thread;
+            if settled != Some(by) && self.judge(depth, index as usize, thread, operation) {
+                settled = Some(by);
             }
         }
+        self.races.clear();
     }
 
     /// The event conflicts with the operation that the thread has pending, and is not known to it. Whether older events of

@@ -166,6 +166,12 @@ impl Events {
         self.touches.elsewhere(touch)
     }
 
+    /// The newest touch of the same object before this one in another mode.
+    #[inline]
+    pub(super) fn otherwise(&self, touch: &Touch) -> Option<&Touch> {
+        self.touches.otherwise(touch)
+    }
+
     /// Whether the thread has taken a step after the event that is more than free.
     pub(super) fn acts_after(&self, thread: usize, index: usize) -> bool {
         let later = self.of(thread).iter().rev().take_while(|&&event| event as usize > index);

@@ -18,6 +18,16 @@ pub(super) struct Touch {
     before: u32,
     /// The object's newest touch by another thread before this one, plus 1.
     elsewhere: u32,
+    /// The object's newest touch before this one in another mode, plus 1.
+    otherwise: u32,
+}
+
+impl Touch {
+    /// Whether it does not matter which of the two comes first.
+    #[inline]
+    pub(super) fn commutes(&self, mode: Mode) -> bool {
+        self.mode == mode && mode != Mode::Write
+    }
 }
 
 /// What the events touch.
@@ -49,6 +59,12 @@ impl Touches {
         self.at(touch.elsewhere)
     }
 
+    /// The newest touch of the same object before this one in another mode.
+    #[inline]
+    pub(super) fn otherwise(&self, touch: &Touch) -> Option<&Touch> {
+        self.at(touch.otherwise)
+    }
+
     #[inline]
     fn at(&self, position: u32) -> Option<&Touch> {
         self.all.get((position as usize).wrapping_sub(1))
@@ -65,8 +81,11 @@ impl Touches {
     ) {
         let mut next = self.newest_on(access.object);
         while let Some(touch) = next {
-            let commutes = touch.mode == access.mode && touch.mode != Mode::Write;
-            if !commutes && touch.number > clock.get(touch.thread as usize) {
+            if touch.commutes(access.mode) {
+                next = self.otherwise(touch);
+                continue;
+            }
+            if touch.number > clock.get(touch.thread as usize) {
                 see(touch, clock);
             }
             if touch.mode == Mode::Write {
@@ -85,20 +104,23 @@ impl Touches {
         }
         let newest = &mut self.newest[object];
         let before = *newest;
-        let mut elsewhere = before;
-        if let Some(touch) = self.all.get_mut((before as usize).wrapping_sub(1))
-            && touch.thread == thread
-        {
+        let (mut elsewhere, mut otherwise) = (before, before);
+        if let Some(touch) = self.all.get_mut((before as usize).wrapping_sub(1)) {
             if touch.event == index {
                 if touch.mode != access.mode {
                     touch.mode = Mode::Write;
                 }
                 return;
             }
-            elsewhere = touch.elsewhere;
+            if touch.thread == thread {
+                elsewhere = touch.elsewhere;
+            }
+            if touch.mode == access.mode {
+                otherwise = touch.otherwise;
+            }
         }
         let (mode, object) = (access.mode, object as u32);
-        self.all.push(Touch { event: index, thread, number, mode, object, before, elsewhere });
+        self.all.push(Touch { event: index, thread, number, mode, object, before, elsewhere, otherwise });
         *newest = self.all.len() as u32;
     }
 
