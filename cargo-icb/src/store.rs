@@ -93,6 +93,12 @@ pub(crate) struct StoredTrace {
 /// Reads a stored trace.
 pub(crate) fn load_trace(path: &Path) -> Result<StoredTrace, Error> {
     let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
+    if !path.exists() {
+        return Err(Error::NotStored(format!(
+            "there is no file {}; traces are in the directory `traces` beside `failures`",
+            path.display()
+        )));
+    }
     let text = fs::read_to_string(path).map_err(|error| damaged(error.to_string()))?;
     let stored: StoredTrace = serde_json::from_str(&text).map_err(|error| {
         damaged(format!("it is no trace ({error}); traces are in the directory `traces` beside `failures`"))

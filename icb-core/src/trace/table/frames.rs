@@ -168,7 +168,8 @@ pub(super) fn is_machinery_file(file: &str) -> bool {
     let mut components = file.split('/').peekable();
     let mut in_package = false;
     while let Some(component) = components.next() {
-        in_package |= package(component) && matches!(components.peek(), Some(&("src" | "harness" | "loom")));
+        in_package |= package(component)
+            && matches!(components.peek(), Some(&("src" | "harness" | "loom" | "shuttle")));
     }
     in_package || file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
 }
@@ -231,6 +232,7 @@ mod tests {
             "/home/x/.cargo/registry/src/index/icb-std-0.1.0/src/sync/mutex.rs",
             "icb-core/src/runtime/mod.rs",
             "..\\icb-std\\src\\door.rs",
+            "/home/x/icb-std/shuttle/src/future.rs",
         ] {
             assert!(is_machinery_file(file), "{file}");
         }
