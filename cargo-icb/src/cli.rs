@@ -195,6 +195,8 @@ pub(crate) struct TestArgs {
     pub(crate) build: BuildArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) habits: HabitArgs,
     /// Show every step of a failure, also those that no other thread can notice
     #[arg(long)]
     pub(crate) full: bool,
@@ -266,6 +268,18 @@ pub(crate) struct ListArgs {
     pub(crate) targets: TargetArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
+}
+
+/// What people are used to give `cargo test`, and what needs no doing here.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Understood because cargo test has them")]
+pub(crate) struct HabitArgs {
+    /// All tests are run in any case, whichever fail
+    #[arg(long)]
+    no_fail_fast: bool,
+    /// What a failing execution prints is shown with it in any case
+    #[arg(long, aliases = ["no-capture", "show-output"])]
+    nocapture: bool,
 }
 
 /// Which tests of a target are meant.
@@ -434,7 +448,7 @@ pub(crate) struct BuildArgs {
     #[serde(skip)]
     pub(crate) target_dir: Option<PathBuf>,
     /// How many compilers, and then how many tests, run at a time [default: number of cores]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", alias = "test-threads")]
     #[serde(skip)]
     pub(crate) jobs: Option<std::num::NonZeroUsize>,
     /// Require that Cargo.lock is up to date
@@ -485,6 +499,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli
     if arguments.get(1).is_some_and(|first| first == "icb") {
         arguments.remove(1);
     }
+    // For `cargo test`, options after it are the test executable's; here they are one kind.
+    let selects_tests = arguments.get(1).is_some_and(|command| command == "test" || command == "list");
+    if let Some(end) = arguments.iter().position(|word| word == "--").filter(|_| selects_tests) {
+        arguments.remove(end);
+    }
     Cli::try_parse_from(arguments)
 }
 
@@ -509,6 +528,16 @@ mod tests {
             assert_eq!((test.max_bound, test.filters.len()), (Bound::Limited(3), 2));
             assert_eq!(test.targets.to_cargo(), ["--package", "a"]);
         }
+    }
+
+    #[test]
+    fn what_cargo_test_is_given_is_understood() {
+        let words =
+            "cargo-icb icb test --no-fail-fast -p a -- --exact x --skip y --nocapture --test-threads=2";
+        let Command::Test(test) = parse_words(words).unwrap().command else { panic!() };
+        assert_eq!((test.filters, test.filter.skip), (vec!["x".to_owned()], vec!["y".to_owned()]));
+        assert!(test.filter.exact);
+        assert_eq!(test.build.jobs.map(std::num::NonZeroUsize::get), Some(2));
     }
 
     #[test]

@@ -229,6 +229,11 @@ fn every_failure_is_told_stored_and_replayed() {
         said.check(FAILED, &[&told]);
         icb(&format!("replay {test}")).check(FAILED, &[kind, "The failure shows again."]);
     }
+    // What the failing execution printed, and no other, is part of its report, even where the process dies of it.
+    let replayed = icb("replay cases::failing::panics");
+    replayed.check(FAILED, &["Printed by this execution:\n    an execution begins\n    about to panic\n\n"]);
+    assert_eq!(replayed.text.matches("an execution begins").count(), 1, "{}", replayed.text);
+    icb("replay aborts").check(FAILED, &["Printed by this execution:\n    an execution begins\n"]);
     icb("list --failures")
         .check(PASSED, &["cases::failing::panics: panic: lost an increment (1 preemption)"]);
     // Schedules of which the test knows nothing: too long, and impossible.

@@ -5,8 +5,11 @@ use super::process::{self, Launch, Outcome};
 use super::verdict::{Verdict, judge};
 use crate::cargo::tests::Test;
 use crate::settings::Search;
-use icb_core::trace::{Failure, FailureKind, Schedule, Trace};
-use std::path::PathBuf;
+use icb_core::trace::{Failure, FailureKind, PRINTED, Schedule, Trace};
+use std::path::{Path, PathBuf};
+
+/// So much is kept of what a replay prints, in bytes: the end.
+const MAX_PRINTED: usize = 64 * 1024;
 
 /// What a replay has shown.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,14 +51,36 @@ pub(crate) fn run(replay: Replay<'_>) -> Replayed {
         watchdog: replay.search.watchdog,
         stop: &|| None,
     };
-    // A recording of an earlier replay must not be taken for one of this.
-    let _ = std::fs::remove_file(replay.directory.join(format!("flight-{}", replay.model)));
+    // What an earlier replay has left must not be taken for something of this.
+    let file = |name: &str| replay.directory.join(format!("{name}-{}", replay.model));
+    let _ = std::fs::remove_file(file("flight"));
+    let _ = std::fs::remove_file(file(PRINTED));
     match process::run(&launch, &mut |_| {}) {
-        Ok(outcome) => understand(&outcome, &replay),
+        Ok(mut outcome) => {
+            let printed = printed(&file(PRINTED));
+            outcome.output += &printed;
+            let mut replayed = understand(&outcome, &replay);
+            if let Replayed::Fails(failure) | Replayed::Passes(failure) | Replayed::Diverges(failure) =
+                &mut replayed
+            {
+                failure.trace.printed = printed;
+            }
+            replayed
+        }
         Err(error) => {
             Replayed::Broken(format!("cannot run {}: {error}", replay.test.executable.path.display()))
         }
     }
+}
+
+/// The end of what the replay has printed.
+fn printed(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let end = bytes.len().saturating_sub(MAX_PRINTED);
+    let text = String::from_utf8_lossy(&bytes[end..]);
+    // The first line may be a part of one.
+    let whole = if end > 0 { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
+    whole.to_owned()
 }
 
 fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {

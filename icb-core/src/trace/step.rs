@@ -132,7 +132,13 @@ pub struct Trace {
     /// Which orders between threads it takes, where that has been found out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Box<Explanation>>,
+    /// What the program printed meanwhile, on both standard streams: the end of it, where it is long.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub printed: String,
 }
+
+/// In the directory of a test process, `printed-N` is the file with what the replay of its model number N has printed.
+pub const PRINTED: &str = "printed";
 
 impl Trace {
     /// The backtrace of a step, innermost frame first.

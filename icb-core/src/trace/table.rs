@@ -201,6 +201,7 @@ pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]
     causes::memory(&mut out, failure, &names, &sources);
     causes::waiting(&mut out, failure, &names, &sources);
     causes::failing_thread(&mut out, failure, &names, &sources);
+    printed(&mut out, &trace.printed, options.full);
     objects(&mut out, failure, &names, &sources, options.full);
     causes::debug_information(&mut out, trace);
     out.fit(options.width);
@@ -248,6 +249,29 @@ fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &
         facts += &format!(", at {}", frames::short_place(location, sources));
     }
     out.line(facts, Style::Dim);
+}
+
+/// Lines shown of what an execution has printed, at most, unless all are asked for.
+const MAX_PRINTED: usize = 40;
+
+/// What the execution has printed.
+fn printed(out: &mut Rendered, text: &str, full: bool) {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.is_empty() {
+        return;
+    }
+    let first = if full { 0 } else { lines.len().saturating_sub(MAX_PRINTED) };
+    out.blank();
+    let mut heading = Line::of("Printed by this execution:", Style::Bold);
+    if first > 0 {
+        let left_out = count_of(first as u64, "line");
+        heading.push(format!("  (the end; --full shows {left_out} more)"), Style::Dim);
+    }
+    out.lines.push(heading);
+    for line in &lines[first..] {
+        let visible: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        out.line(format!("    {visible}"), Style::Plain);
+    }
 }
 
 /// What the objects are that the table calls by the names of the source.

@@ -11,6 +11,7 @@ mod journal;
 mod line;
 mod modelled;
 mod parts;
+mod printed;
 mod process;
 mod records;
 mod replayed;

@@ -2,6 +2,7 @@
 
 use super::builder::{OnRace, ReductionKind};
 use super::channel::Channel;
+use super::printed::Printed;
 use super::replayed::{Replayed, explain};
 use super::settings::Settings;
 use super::strategies::{limits, strategy};
@@ -12,7 +13,7 @@ use crate::program::{Program, Strategy};
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram};
 use crate::search::{ContextBounded, Frontier, Replay, Spill};
-use crate::trace::{BoundReport, Message, Report, Schedule, StrategyKind};
+use crate::trace::{BoundReport, Message, PRINTED, Report, Schedule, StrategyKind};
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
@@ -281,7 +282,9 @@ impl Worker {
             let mut chooser = Replay::new(schedule);
             let tell = |piece| self.channel.send(&Message::Traced { model: self.model, piece });
             let mut recorder = if self.channel.is_open() { Recorder::telling(tell) } else { Recorder::new() };
+            let printed = self.file(PRINTED).and_then(|path| Printed::to(&path));
             let outcome = program.run(&mut chooser, Some(&mut recorder));
+            drop(printed);
             if !outcome.promoted {
                 break Replayed::new(outcome.end, &chooser, recorder, schedule);
             }

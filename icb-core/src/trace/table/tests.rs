@@ -322,3 +322,18 @@ fn a_very_long_trace_loses_its_middle_but_no_preemption() {
     assert!(rendered.lines().count() < 450);
     assert_eq!(rendered.matches("lines not shown").count(), 2);
 }
+
+#[test]
+fn what_was_printed_is_shown_from_its_end() {
+    let mut failure = Failure::new(FailureKind::Panic, "x");
+    assert!(!text(&failure, Options::default()).contains("Printed"));
+    failure.trace.printed = (0..50).map(|number| format!("line {number}\t\u{1b}[1m\n")).collect();
+    let said = text(&failure, Options::default());
+    assert!(
+        said.contains("\nPrinted by this execution:  (the end; --full shows 10 lines more)\n    line 10 "),
+        "{said}"
+    );
+    assert!(!said.contains("line 9 ") && said.contains("    line 49 ") && !said.contains('\u{1b}'), "{said}");
+    let said = text(&failure, Options { full: true, ..Options::default() });
+    assert!(said.contains("Printed by this execution:\n    line 0 "), "{said}");
+}
