@@ -104,9 +104,11 @@ fn what_is_done_of_a_long_item_is_not_lost() {
     assert_eq!(code, 0, "{undisturbed}");
     let mut cut = 0;
     let mut text = String::new();
-    for life in 0..20 {
+    for life in 0..30 {
         let resume = if life == 0 { "" } else { " --resume" };
-        let ended = icb_until(&format!("{arguments}{resume}"), Duration::from_millis(1700), "-KILL");
+        // Where the machine is slow, most of a life goes into its beginning: later ones are longer.
+        let length = Duration::from_millis(1700 + 100 * life);
+        let ended = icb_until(&format!("{arguments}{resume}"), length, "-KILL");
         text = ended.1;
         if ended.0.is_some() {
             break;
