@@ -10,7 +10,7 @@ use crate::settings::Search;
 use icb_core::trace::{Failure, FailureKind, Schedule};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// Version of the file format.
@@ -90,19 +90,18 @@ pub(crate) struct StoredTrace {
     pub(crate) failure: Failure,
 }
 
+/// Where to look for one.
+const TRACES: &str = "traces are in the directory `traces` beside `failures`";
+
 /// Reads a stored trace.
 pub(crate) fn load_trace(path: &Path) -> Result<StoredTrace, Error> {
     let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
-    if !path.exists() {
-        return Err(Error::NotStored(format!(
-            "there is no file {}; traces are in the directory `traces` beside `failures`",
-            path.display()
-        )));
-    }
-    let text = fs::read_to_string(path).map_err(|error| damaged(error.to_string()))?;
-    let stored: StoredTrace = serde_json::from_str(&text).map_err(|error| {
-        damaged(format!("it is no trace ({error}); traces are in the directory `traces` beside `failures`"))
+    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::NotStored(format!("there is no file {}; {TRACES}", path.display())),
+        _ => damaged(error.to_string()),
     })?;
+    let stored: StoredTrace = serde_json::from_str(&text)
+        .map_err(|error| damaged(format!("it is no trace ({error}); {TRACES}")))?;
     if stored.format != FORMAT {
         return Err(damaged(format!(
             "it has format {}, this cargo-icb reads format {FORMAT}",

@@ -26,6 +26,8 @@ const WEAK_SEEDS: Range<u64> = 0..100;
 const MAX_BOUND: u32 = 3;
 /// Bounds whose plain search would run more executions are left out.
 const MAX_EXECUTIONS: u64 = 1_500;
+/// A long run says how far it is after so many programs.
+const TOLD_AFTER: u64 = 5_000;
 
 fn seeds() -> Range<u64> {
     seeds::from_environment().unwrap_or(SEEDS)
@@ -41,9 +43,14 @@ fn check(program: &Program, manners: &[Manner], bounds: Option<u32>) -> Result<T
 
 fn campaign(manners: &[Manner], seeds: Range<u64>, bounds: Option<u32>) {
     let total = Mutex::new(Tally::default());
-    let differences = AtomicU64::new(0);
+    let (done, differences) = (AtomicU64::new(0), AtomicU64::new(0));
     seeds::for_each(seeds, |seed| {
         let program = generate::program(seed);
+        let done = done.fetch_add(1, Ordering::Relaxed);
+        if done > 0 && done.is_multiple_of(TOLD_AFTER) {
+            let differ = differences.load(Ordering::Relaxed);
+            println!("{done} programs, {differ} differ: {:?}", total.lock().expect("no panics here"));
+        }
         match check(&program, manners, bounds) {
             Ok(tally) => *total.lock().expect("no panics here") += tally,
             Err(difference) => {

@@ -36,7 +36,7 @@ impl Execution {
             self.note_freed();
         }
         self.pending[me] = operation;
-        if matches!(operation.action, Action::CountDown | Action::CountLast) {
+        if lets_go_of_count(operation.action) {
             self.counting |= counting_bit(me);
         }
         self.threads.mine().location = Some(place);
@@ -231,30 +231,19 @@ impl Execution {
 
     #[inline(never)]
     fn refresh_some_counts(&mut self) -> bool {
-        let previous = self.previous.map(ThreadId::index);
+        let before = std::mem::take(&mut self.counting);
         let mut changed = false;
-        let mut left = std::mem::take(&mut self.counting);
-        while left != 0 {
-            let first = left.trailing_zeros() as usize;
-            left &= left - 1;
-            // The last bit stands for several.
-            let end =
-                if counting_bit(first + 1) == counting_bit(first) { self.thread_count } else { first + 1 };
-            for thread in first..end.min(self.thread_count) {
-                let Operation { action, object, .. } = self.pending[thread];
-                let was_last = matches!(action, Action::CountLast);
-                if !(was_last || matches!(action, Action::CountDown)) {
-                    continue;
-                }
-                self.counting |= counting_bit(thread);
-                if object.is_some() {
-                    let last = self.threads[thread].strong && self.is_last(object);
-                    if last != was_last {
-                        self.pending[thread].action =
-                            if last { Action::CountLast } else { Action::CountDown };
-                        changed |= previous != Some(thread);
-                    }
-                }
+        for thread in 0..self.thread_count {
+            let Operation { action, object, .. } = self.pending[thread];
+            if before & counting_bit(thread) == 0 || !lets_go_of_count(action) {
+                continue;
+            }
+            self.counting |= counting_bit(thread);
+            let last = self.threads[thread].strong && object.is_some() && self.is_last(object);
+            let refreshed = if last { Action::CountLast } else { Action::CountDown };
+            if object.is_some() && refreshed != action {
+                self.pending[thread].action = refreshed;
+                changed |= self.previous != Some(ThreadId::new(thread));
             }
         }
         changed
@@ -454,6 +443,11 @@ impl Execution {
 #[inline]
 fn waited_bit(object: ObjectId) -> u64 {
     1 << (object.index() % 64)
+}
+
+/// Whether the action is the drop of an `Arc`, be it the last one or not.
+const fn lets_go_of_count(action: Action) -> bool {
+    matches!(action, Action::CountDown | Action::CountLast)
 }
 
 /// The bit of a thread among those of [`Execution::counting`].

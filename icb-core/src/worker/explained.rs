@@ -1,17 +1,15 @@
 //! What a replay goes on to find out once its failure has been told: a simpler one, and which orders it takes. If the
 //! process dies of it, the failure has been told all the same.
 
-use super::printed::Printed;
 use super::process::{Closure, Worker};
 use super::replayed::Replayed;
 use super::watchdog::Watchdog;
 use crate::explain::{orders, simplify};
 use crate::observe::Recorder;
-use crate::program::Program;
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram, Promoted};
 use crate::search::Replay;
-use crate::trace::{Failure, FailureKind, Message, PRINTED, Schedule};
+use crate::trace::{Failure, FailureKind, Message, Schedule};
 use std::time::Instant;
 
 impl Worker {
@@ -61,9 +59,7 @@ impl Worker {
         let mut program = self.bare_program(f, promoted, false);
         let mut chooser = Replay::new(schedule);
         let mut recorder = Recorder::new();
-        let printed = self.file(PRINTED).and_then(|path| Printed::to(&path));
-        let outcome = program.run(&mut chooser, Some(&mut recorder));
-        drop(printed);
+        let outcome = self.record(&mut program, &mut chooser, &mut recorder);
         let replayed = Replayed::new(outcome.end, &chooser, recorder, schedule);
         (!replayed.passed).then_some(replayed.failure)
     }

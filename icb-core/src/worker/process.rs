@@ -9,7 +9,7 @@ use super::strategies::{limits, strategy};
 use super::watchdog::Watchdog;
 use crate::explore::{Event, Explorer, Options};
 use crate::observe::Recorder;
-use crate::program::{Program, Strategy};
+use crate::program::{Outcome, Program, Strategy};
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram};
 use crate::search::{ContextBounded, Frontier, Replay, Spill};
@@ -273,6 +273,17 @@ impl Worker {
         }
     }
 
+    /// Runs and records an execution; what it prints goes to a file beside its flight recording.
+    pub(super) fn record(
+        &self,
+        program: &mut CoroutineProgram,
+        chooser: &mut Replay,
+        recorder: &mut Recorder<'_>,
+    ) -> Outcome {
+        let _printed = self.file(PRINTED).and_then(|path| Printed::to(&path));
+        program.run(chooser, Some(recorder))
+    }
+
     fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {
         let mut program = self.program(f);
         program.promote_points(schedule.points());
@@ -282,9 +293,7 @@ impl Worker {
             let mut chooser = Replay::new(schedule);
             let tell = |piece| self.channel.send(&Message::Traced { model: self.model, piece });
             let mut recorder = if self.channel.is_open() { Recorder::telling(tell) } else { Recorder::new() };
-            let printed = self.file(PRINTED).and_then(|path| Printed::to(&path));
-            let outcome = program.run(&mut chooser, Some(&mut recorder));
-            drop(printed);
+            let outcome = self.record(&mut program, &mut chooser, &mut recorder);
             if !outcome.promoted {
                 break Replayed::new(outcome.end, &chooser, recorder, schedule);
             }
