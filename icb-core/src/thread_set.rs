@@ -164,6 +164,13 @@ impl ThreadSet {
     }
 }
 
+impl From<u64> for ThreadSet {
+    /// The threads below 64 that have a bit in the word.
+    fn from(low: u64) -> Self {
+        ThreadSet { low, high: Vec::new() }
+    }
+}
+
 impl<'a> IntoIterator for &'a ThreadSet {
     type Item = usize;
     type IntoIter = Threads<'a>;

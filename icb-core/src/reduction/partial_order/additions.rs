@@ -14,7 +14,7 @@ impl PartialOrder {
 
     /// Whether it changes nothing if somebody more is to be tried at the node. Where the bound allows nobody else, that the
     /// bound leaves somebody out has to be noted once.
-    fn takes_nobody(&self, index: usize) -> bool {
+    pub(super) fn takes_nobody(&self, index: usize) -> bool {
         let node = &self.nodes[index];
         node.is_full() || (node.spent && self.bound_pruned > 0)
     }

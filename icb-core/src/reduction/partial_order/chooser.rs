@@ -9,6 +9,12 @@ use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
 
 impl Chooser for PartialOrder {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+        if self.cursor == self.depth && (self.coast.is_on || self.begin_coasting(point)) {
+            if let Some(thread) = self.coast(point) {
+                return Some(thread);
+            }
+            self.land();
+        }
         let place = Foreseen::place(point.place, point.enabled, point.early);
         if self.cursor < self.depth {
             return self.repeat(point, place);
@@ -35,15 +41,7 @@ impl Chooser for PartialOrder {
             self.depth = index;
             return None;
         };
-        let node = &mut self.nodes[index];
-        node.chosen = thread;
-        node.todo.insert(thread);
-        node.script = self.script.len();
-        if script::is_asked(point) {
-            self.script.push(Foreseen { place, chosen: thread as u32 });
-        }
-        self.cursor = index + 1;
-        self.branch_cursor = 0;
+        self.take_choice(index, thread, point, place);
         Some(ThreadId::new(thread))
     }
 
@@ -55,6 +53,11 @@ impl Chooser for PartialOrder {
                 return 0;
             }
             return decision.chosen;
+        }
+        if self.coast.is_on
+            && let Some(chosen) = self.coasted_outcome(point, place)
+        {
+            return chosen;
         }
         let chosen = self.choose_outcome(point, place);
         self.script.push(Foreseen { place, chosen });
@@ -82,6 +85,9 @@ impl Chooser for PartialOrder {
     }
 
     fn stepped(&mut self, step: &Taken<'_>) {
+        if self.coast.is_on {
+            return self.note_coasted(step);
+        }
         if self.cursor <= self.kept {
             return;
         }
@@ -91,22 +97,15 @@ impl Chooser for PartialOrder {
             let fuses = self.is_bounded();
             self.events.push(step, early, fuses);
         } else {
-            // A step without a decision of its own: part of the one before.
-            for &access in step.accesses {
-                self.analyse_part(access);
-            }
-            step.accesses.iter().for_each(|&access| self.events.touch(access));
-            if matches!(step.operation.action, Action::CountDown) {
-                self.events.note_count_down();
-            }
+            self.add_parts(step);
         }
     }
 
     fn ended(&mut self, _: ThreadId, object: ObjectId) {
-        if self.cursor <= self.kept {
+        let access = Access { object, mode: Mode::Write };
+        if self.cursor <= self.kept || (self.coast.is_on && self.coasts_on_with(access)) {
             return;
         }
-        let access = Access { object, mode: Mode::Write };
         self.analyse_part(access);
         self.events.touch(access);
         if let Some(node) = self.current() {
@@ -123,12 +122,20 @@ impl Chooser for PartialOrder {
 
     fn looked_at(&mut self, object: ObjectId) {
         self.add_part(Access { object, mode: Mode::Read });
-        if self.cursor > self.kept {
+        if self.coast.is_on {
+            self.note_coasted_look();
+        } else if self.cursor > self.kept {
             self.events.note_look();
         }
     }
 
     fn over(&mut self, point: &SchedulingPoint<'_>, without: Option<ThreadId>) {
+        if self.coast.is_on {
+            if point.all_ended() {
+                return;
+            }
+            self.land();
+        }
         self.events.introduce(point.pending.len());
         self.note_stop(self.cursor, point);
         if self.cursor == self.depth && !point.all_ended() {
@@ -142,9 +149,37 @@ impl Chooser for PartialOrder {
 }
 
 impl PartialOrder {
+    /// The thread has been chosen at the node, which has just been made.
+    #[inline]
+    pub(super) fn take_choice(&mut self, index: usize, thread: usize, point: &SchedulingPoint<'_>, place: u64) {
+        let node = &mut self.nodes[index];
+        node.chosen = thread;
+        node.todo.insert(thread);
+        node.script = self.script.len();
+        if script::is_asked(point) {
+            self.script.push(Foreseen { place, chosen: thread as u32 });
+        }
+        self.cursor = index + 1;
+        self.branch_cursor = 0;
+    }
+
+    /// The thread of the newest step has taken another one that needed no decision: a part of the one before.
+    pub(super) fn add_parts(&mut self, step: &Taken<'_>) {
+        for &access in step.accesses {
+            self.analyse_part(access);
+        }
+        step.accesses.iter().for_each(|&access| self.events.touch(access));
+        if matches!(step.operation.action, Action::CountDown) {
+            self.events.note_count_down();
+        }
+    }
+
     /// The newest step has done this too.
     #[cold]
     fn add_part(&mut self, access: Access) {
+        if self.coast.is_on && self.coasts_on_with(access) {
+            return;
+        }
         if self.cursor > self.kept {
             self.analyse_part(access);
             self.events.touch(access);
@@ -215,7 +250,7 @@ impl PartialOrder {
 
     /// Whether the thread of the step before could go on right after it.
     #[inline]
-    fn note_stop(&mut self, index: usize, point: &SchedulingPoint<'_>) {
+    pub(super) fn note_stop(&mut self, index: usize, point: &SchedulingPoint<'_>) {
         if let Some(before) = index.checked_sub(1) {
             let node = &mut self.nodes[before];
             if point.yielded || !point.enabled.contains(node.chosen) {
@@ -284,5 +319,6 @@ impl PartialOrder {
                 self.nodes[block].block.add_all(footprint);
             }
         }
+        self.note_coasted_footprints(deepest);
     }
 }

@@ -154,6 +154,22 @@ impl Footprint {
         }
     }
 
+    /// Whether the access does not commute with one of these.
+    #[inline]
+    pub(super) fn minds(&self, access: Access) -> bool {
+        let index = access.object.index();
+        if index >= BITS {
+            let minds = |known: &Access| dependence::accesses_conflict(*known, access);
+            return self.high.iter().any(minds);
+        }
+        let conflicting = match access.mode {
+            Mode::Read => self.updates | self.writes,
+            Mode::Update => self.reads | self.writes,
+            Mode::Write => self.low(),
+        };
+        conflicting >> index & 1 != 0
+    }
+
     /// Whether one of the other's accesses does not commute with one of these.
     #[inline]
     pub(super) fn conflicts(&self, other: &Footprint) -> bool {

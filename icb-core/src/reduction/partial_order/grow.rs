@@ -196,7 +196,7 @@ impl PartialOrder {
 }
 
 /// Whether the operation can take effect just because nobody can go on.
-fn may_be_freed(operation: Operation) -> bool {
+pub(super) fn may_be_freed(operation: Operation) -> bool {
     matches!(
         operation.action,
         Action::Reacquire { timed: true } | Action::Receive { timed: true } | Action::Park { timed: true }

@@ -29,6 +29,7 @@ mod additions;
 mod analysis;
 mod backtrack;
 mod chooser;
+mod coast;
 mod encoding;
 mod events;
 mod footprint;
@@ -44,6 +45,7 @@ mod touches;
 use crate::clock::VectorClock;
 use crate::program::{Chooser, Outcome, Strategy, ThreadSet, divergence_message};
 use additions::Deferred;
+use coast::Coast;
 use events::Events;
 pub use item::{Item, Remains};
 use node::Node;
@@ -130,6 +132,9 @@ pub struct PartialOrder {
     item: Item,
     /// At the newest node.
     pending: Pending,
+    coast: Coast,
+    /// Executions may coast.
+    coasts: bool,
     // Buffers.
     clock: VectorClock,
     known: VectorClock,
@@ -169,6 +174,8 @@ impl PartialOrder {
             deferred: Vec::new(),
             item: Item::root(),
             pending: Pending::default(),
+            coast: Coast::default(),
+            coasts: true,
             clock: VectorClock::new(),
             known: VectorClock::new(),
             candidates: ThreadSet::new(),
@@ -191,6 +198,21 @@ impl PartialOrder {
     pub fn flawed(mut self, flaw: Flaw) -> Self {
         self.flaw = flaw;
         self
+    }
+
+    /// Analyses every step, for tests that compare.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_coasting(mut self) -> Self {
+        self.coasts = false;
+        self
+    }
+
+    /// Steps that have not been analysed because nothing could come of it, and how often more came up after all.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn coasted(&self) -> (u64, u64) {
+        self.coast.counts()
     }
 
     /// Begins with this bound instead of 0.
@@ -275,6 +297,7 @@ impl Strategy for PartialOrder {
         self.script
             .rewind(self.nodes.get(self.kept).map_or(0, |node| if self.kept == 0 { 0 } else { node.script }));
         self.events.truncate(self.kept);
+        self.coast.rewind(self.kept);
         while self.deferred.pop_if(|deferred| deferred.depth > repeated).is_some() {}
         found
     }

@@ -130,21 +130,31 @@ impl Node {
         }
     }
 
-    fn inherit_some(&mut self, parent: &Node, event: &Event, bounded: bool) {
+    /// Whether the node's step, which is this event, wakes everybody who sleeps there.
+    #[inline]
+    pub(super) fn wakes_all(&self, event: &Event, bounded: bool) -> bool {
+        (0..self.sleep.len()).all(|position| self.wakes(position, event, bounded))
+    }
+
+    /// Whether the node's step, which is this event, wakes the sleeper at this position.
+    fn wakes(&self, position: usize, event: &Event, bounded: bool) -> bool {
+        let sleeper = &self.sleep[position];
+        let blocked = bounded && self.previous_blocked && self.previous != Some(self.chosen);
         // A step that goes on early is possible only while somebody else could go on: what was done before it in the
         // covering execution may have made it impossible.
-        let early = parent.is_early(parent.chosen);
-        let blocked = bounded && parent.previous_blocked && parent.previous != Some(parent.chosen);
+        self.is_early(self.chosen)
+            || sleeper.thread == self.chosen
+            || (event.counts_down && sleeper.meets(&event.footprint))
+            || sleeper.conflicts(&event.footprint)
+            || (blocked
+                && position < self.inherited_count
+                && sleeper.conflicts(&self.previous_pending))
+    }
+
+    fn inherit_some(&mut self, parent: &Node, event: &Event, bounded: bool) {
         let mut used = 0;
         for (position, sleeper) in parent.sleep.iter().enumerate() {
-            let wakes = early
-                || sleeper.thread == parent.chosen
-                || (event.counts_down && sleeper.meets(&event.footprint))
-                || sleeper.conflicts(&event.footprint)
-                || (blocked
-                    && position < parent.inherited_count
-                    && sleeper.conflicts(&parent.previous_pending));
-            if wakes {
+            if parent.wakes(position, event, bounded) {
                 continue;
             }
             if used == self.sleep.len() {

@@ -1,0 +1,492 @@
+//! Coasting: the end of an execution that the bound leaves to the threads themselves, and that can show no alternative that is not known.
+//!
+//! Where the bound is spent, whoever runs goes on until it stops, and as long as then just one thread can go on there is nothing to choose.
+//! What races with such a step is to be tried before the step's block, or before an earlier event; where everybody is to be tried
+//! there already, nothing comes of it. Then steps are written down and not analysed. As soon as something else comes up, the
+//! search *lands*: it makes the nodes and events of the steps written down, and goes on as if it had done so all along.
+//!
+//! So it changes nothing but the time that a search takes. What could show an alternative yet:
+//! 1. An event before, or at, the start of which (or of whose block) somebody is not to be tried yet: it is *open*. As long as it is
+//!    known to whoever acts, or commutes with what they do, nothing comes of it.
+//! 2. The pending operation of another thread that conflicts with an open event: it is analysed anew when a step conflicts with it.
+//! 3. A thread that an open event has enabled (`Deferred`).
+//! 4. A choice that costs nothing: several threads that can go on where the one before has stopped, an outcome inside a step.
+
+use super::events::{Event, is_free};
+use super::footprint::Footprint;
+use super::grow::may_be_freed;
+use super::node::Branch;
+use super::{Flaw, PartialOrder};
+use crate::dependence;
+use crate::program::{BranchPoint, Foreseen, SchedulingPoint, Taken, ThreadSet};
+use crate::trace::{Access, Action, ObjectId, Operation, ThreadId};
+
+/// A step that has been written down.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The point where it was chosen.
+    number: u64,
+    place: u64,
+    enabled: u64,
+    early: u64,
+    ended: u64,
+    yielded: bool,
+    previous: u32,
+    thread_count: u32,
+    /// What the thread that took the step before wants to do there.
+    wanted: Operation,
+    /// Who takes it.
+    thread: u32,
+    /// It has been taken.
+    is_taken: bool,
+    /// It was a pause.
+    pauses: bool,
+    operation: Operation,
+    /// What it touches ends there among all accesses, and begins where that of the step before ends.
+    end: u32,
+}
+
+/// What belongs to a step beside its operation.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    /// Its thread has touched this too.
+    Touch(Access),
+    /// It has looked at something.
+    Look,
+    /// A count went down.
+    CountDown,
+}
+
+/// Where the running execution coasts, and what it has done since.
+#[derive(Debug, Default)]
+pub(super) struct Coast {
+    pub(super) is_on: bool,
+    steps: Vec<Step>,
+    accesses: Vec<Access>,
+    /// By number of the step.
+    parts: Vec<(u32, Part)>,
+    branches: Vec<(u32, Branch)>,
+    /// What the threads wanted to do where it began, and later ones when they were spawned.
+    pending: Vec<Operation>,
+    /// The running block has begun where others could have gone on, and has done nothing yet that is more than free.
+    is_loose: bool,
+    /// There are open events.
+    is_guarded: bool,
+    /// By thread what the open events touch that it does not know.
+    unknown: Vec<Footprint>,
+    /// Pending operations that conflict with open events.
+    waiting: Footprint,
+    /// Open events of the current execution, of those before `judged`.
+    open: Vec<u32>,
+    judged: usize,
+    /// Steps written down, and landings, in all executions.
+    counts: (u64, u64),
+}
+
+impl Coast {
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.counts.0 + self.steps.len() as u64, self.counts.1)
+    }
+
+    /// The first `kept` events are repeated, and the others are other ones.
+    pub(super) fn rewind(&mut self, kept: usize) {
+        self.clear();
+        self.judged = self.judged.min(kept);
+        while self.open.pop_if(|event| *event as usize >= kept).is_some() {}
+    }
+
+    fn clear(&mut self) {
+        self.is_on = false;
+        self.counts.0 += self.steps.len() as u64;
+        self.steps.clear();
+        self.accesses.clear();
+        self.parts.clear();
+        self.branches.clear();
+    }
+
+    /// What the step touches, without its parts.
+    fn accesses_of(&self, position: usize) -> &[Access] {
+        let start = position.checked_sub(1).map_or(0, |before| self.steps[before].end);
+        &self.accesses[start as usize..self.steps[position].end as usize]
+    }
+
+    fn parts_of(&self, position: usize) -> impl Iterator<Item = Part> + '_ {
+        of(&self.parts, position)
+    }
+
+    /// Whether a thread that does this could show an alternative.
+    #[inline]
+    fn minds(&self, thread: usize, access: Access) -> bool {
+        self.is_guarded && (self.waiting.minds(access) || self.unknown[thread].minds(access))
+    }
+}
+
+fn of<T: Copy>(all: &[(u32, T)], position: usize) -> impl Iterator<Item = T> + '_ {
+    let start = all.partition_point(|&(of, _)| (of as usize) < position);
+    all[start..].iter().take_while(move |&&(of, _)| of as usize == position).map(|&(_, one)| one)
+}
+
+/// How the next step follows the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    /// The thread goes on.
+    Same(usize),
+    /// Nobody else can go on.
+    Only(usize),
+    /// Others could go on, but with this step, which is free (see [`Event::is_free`]), nothing ever races.
+    Free(usize),
+}
+
+impl Next {
+    /// Who takes the next step, if there is nothing to choose.
+    #[inline]
+    fn at(point: &SchedulingPoint<'_>, previous: usize) -> Option<Next> {
+        if point.enabled.contains(previous) && !point.yielded {
+            return Some(Next::Same(previous));
+        }
+        let first = point.enabled.first()?;
+        if point.enabled.is_only(first) {
+            return Some(Next::Only(first));
+        }
+        is_free(point.pending[first].action).then_some(Next::Free(first))
+    }
+
+    #[inline]
+    fn thread(self) -> usize {
+        let (Next::Same(thread) | Next::Only(thread) | Next::Free(thread)) = self;
+        thread
+    }
+}
+
+impl PartialOrder {
+    /// Whether the execution can coast from this point on, where there is no node yet. It does then.
+    #[inline]
+    pub(super) fn begin_coasting(&mut self, point: &SchedulingPoint<'_>) -> bool {
+        let index = self.cursor;
+        let Some(parent) = index.checked_sub(1).map(|before| &self.nodes[before]) else { return false };
+        if self.bound_pruned == 0 || self.budget.is_none_or(|budget| parent.cost + 1 < budget) {
+            return false;
+        }
+        self.begin_coasting_there(point)
+    }
+
+    #[inline(never)]
+    fn begin_coasting_there(&mut self, point: &SchedulingPoint<'_>) -> bool {
+        let index = self.cursor;
+        let parent = &self.nodes[index - 1];
+        let cost = parent.cost + parent.switch_cost(parent.chosen) + parent.branch_cost();
+        let Some(previous) = point.previous.map(ThreadId::index) else { return false };
+        let Some(next) = Next::at(point, previous) else { return false };
+        let is_usual = self.budget == Some(cost)
+            && self.coasts
+            && self.flaw == Flaw::None
+            && self.events.len() == index
+            && self.item.depth() <= index
+            && !self.tries_to_send
+            && point.awaited.is_empty()
+            && point.pending.len() == self.events.thread_count()
+            && point.pending.len() <= ThreadSet::WORD;
+        if !is_usual {
+            return false;
+        }
+        let event = self.events.get(index - 1);
+        // A free step and the next one go to sleep together: it would have to learn of that.
+        let goes_on = matches!(next, Next::Same(_));
+        if (goes_on && (event.is_free() || !self.takes_nobody(event.block))) || !parent.wakes_all(event, true) {
+            return false;
+        }
+        self.look_for_open_events();
+        if self.deferred.iter().any(|deferred| self.is_open(deferred.index))
+            || self.is_in_reach(previous, point)
+            || !self.guard(previous, point)
+        {
+            return false;
+        }
+        self.note_stop(index, point);
+        self.coast.is_on = true;
+        self.coast.is_loose = false;
+        self.coast.pending.clear();
+        self.coast.pending.extend_from_slice(point.pending);
+        true
+    }
+
+    /// Whether somebody could be added before the event, or before its block.
+    fn is_open(&self, index: usize) -> bool {
+        let event = self.events.get(index);
+        !event.is_free() && !(self.takes_nobody(event.first) && self.takes_nobody(event.block))
+    }
+
+    /// Events that are not open will not be: nodes only gain those that are to be tried.
+    fn look_for_open_events(&mut self) {
+        let mut open = std::mem::take(&mut self.coast.open);
+        open.retain(|&event| self.is_open(event as usize));
+        let count = self.events.len();
+        let unjudged = self.coast.judged..count;
+        open.extend(unjudged.filter(|&event| self.is_open(event)).map(|event| event as u32));
+        self.coast.open = open;
+        self.coast.judged = count;
+    }
+
+    /// Whether the thread's pending operation conflicts with an open event that it does not know.
+    fn is_in_reach(&self, thread: usize, point: &SchedulingPoint<'_>) -> bool {
+        let known = self.events.known(thread);
+        self.coast.open.iter().any(|&event| {
+            let event = self.events.get(event as usize);
+            event.thread != thread
+                && event.number > known.get(event.thread)
+                && dependence::accesses(point.pending[thread]).any(|access| event.footprint.minds(access))
+        })
+    }
+
+    /// Notes what must not be touched. `previous` is known to be out of reach. `false`: the newest event touches it.
+    fn guard(&mut self, previous: usize, point: &SchedulingPoint<'_>) -> bool {
+        let Coast { is_guarded, unknown, waiting, open, .. } = &mut self.coast;
+        *is_guarded = !open.is_empty();
+        if !*is_guarded {
+            return true;
+        }
+        waiting.clear();
+        unknown.resize_with(unknown.len().max(point.pending.len()), Footprint::default);
+        for (thread, unknown) in unknown.iter_mut().enumerate().take(point.pending.len()) {
+            unknown.clear();
+            let known = self.events.known(thread);
+            for &event in &*open {
+                let event = self.events.get(event as usize);
+                if event.thread != thread && event.number > known.get(event.thread) {
+                    unknown.add_all(&event.footprint);
+                }
+            }
+            let pending = || dependence::accesses(point.pending[thread]);
+            if thread != previous && !point.ended.contains(thread) && pending().any(|access| unknown.minds(access)) {
+                pending().for_each(|access| waiting.add(access));
+            }
+        }
+        self.events.last().is_none_or(|event| !event.footprint.conflicts(waiting))
+    }
+
+    /// Writes down the next step, if the execution goes on coasting; else it has to land.
+    #[inline(always)]
+    pub(super) fn coast(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+        let previous = point.previous?.index();
+        let follows = Next::at(point, previous)?;
+        let next = follows.thread();
+        let wanted = &point.pending[previous];
+        let coast = &mut self.coast;
+        match follows {
+            Next::Same(_) if coast.is_loose && !is_free(wanted.action) => return None,
+            Next::Same(_) => {}
+            Next::Only(_) => coast.is_loose = false,
+            Next::Free(_) => coast.is_loose = true,
+        }
+        let thread_count = coast.pending.len();
+        if !point.others_unchanged && !coast.steps.is_empty()
+            || may_be_freed(point.pending[next])
+            || matches!(wanted.action, Action::TrySend)
+            || !point.awaited.is_empty()
+        {
+            return None;
+        }
+        if point.pending.len() > thread_count && !coast.welcome(previous, point) {
+            return None;
+        }
+        if coast.is_guarded && coast.is_met_by(previous, *wanted) {
+            return None;
+        }
+        let end = coast.accesses.len() as u32;
+        coast.steps.push(Step {
+            number: point.step,
+            place: point.place,
+            enabled: point.enabled.word(),
+            early: point.early.word(),
+            ended: point.ended.word(),
+            yielded: point.yielded,
+            previous: previous as u32,
+            thread_count: point.pending.len() as u32,
+            wanted: *wanted,
+            thread: next as u32,
+            is_taken: false,
+            pauses: false,
+            operation: *wanted,
+            end,
+        });
+        Some(ThreadId::new(next))
+    }
+
+    /// The step that has been written down last has been taken; or its thread has done one more that needed no choice.
+    #[inline(always)]
+    pub(super) fn note_coasted(&mut self, step: &Taken<'_>) {
+        let coast = &mut self.coast;
+        let minds = step.accesses.iter().any(|&access| coast.minds(step.thread.index(), access));
+        let Some(last) = coast.steps.last_mut() else { return };
+        if last.is_taken {
+            return self.note_coasted_parts(step, minds);
+        }
+        last.is_taken = true;
+        last.pauses = step.yielded;
+        last.operation = step.operation;
+        coast.accesses.extend_from_slice(step.accesses);
+        last.end = coast.accesses.len() as u32;
+        if minds {
+            self.land();
+        }
+    }
+
+    #[cold]
+    fn note_coasted_parts(&mut self, step: &Taken<'_>, minds: bool) {
+        if minds || self.coast.is_loose {
+            self.land();
+            return self.add_parts(step);
+        }
+        step.accesses.iter().for_each(|&access| self.coast.add_part(Part::Touch(access)));
+        if matches!(step.operation.action, Action::CountDown) {
+            self.coast.add_part(Part::CountDown);
+        }
+    }
+
+    /// The newest step has done this too. `false`: the execution has landed, and it is to be noted as usual.
+    pub(super) fn coasts_on_with(&mut self, access: Access) -> bool {
+        let Some(thread) = self.coast.steps.last().map(|step| step.thread as usize) else { return false };
+        if self.coast.is_loose || self.coast.minds(thread, access) {
+            self.land();
+            return false;
+        }
+        self.coast.add_part(Part::Touch(access));
+        true
+    }
+
+    /// The newest step has looked at something.
+    pub(super) fn note_coasted_look(&mut self) {
+        self.coast.add_part(Part::Look);
+    }
+
+    /// An outcome inside a step that is written down: the first, if the others cannot be afforded. `None`: the execution
+    /// has landed.
+    pub(super) fn coasted_outcome(&mut self, point: &BranchPoint, place: u64) -> Option<u32> {
+        if !point.costly || self.coast.steps.last().is_none_or(|step| step.is_taken) {
+            self.land();
+            return None;
+        }
+        let branch = Branch { chosen: 0, count: point.count, costly: true, place };
+        self.coast.branches.push((self.coast.steps.len() as u32 - 1, branch));
+        Some(0)
+    }
+
+    /// Makes the nodes and events of what has been written down.
+    #[inline(never)]
+    pub(super) fn land(&mut self) {
+        let coast = std::mem::take(&mut self.coast);
+        self.pending.forget();
+        let mut pending = coast.pending.clone();
+        for (position, step) in coast.steps.iter().enumerate() {
+            let index = self.cursor;
+            let (enabled, early, ended): (ThreadSet, ThreadSet, ThreadSet) = (step.enabled.into(), step.early.into(), step.ended.into());
+            pending[step.previous as usize] = step.wanted;
+            let point = SchedulingPoint {
+                step: step.number,
+                previous: Some(ThreadId::new(step.previous as usize)),
+                yielded: step.yielded,
+                enabled: &enabled,
+                early: &early,
+                pending: &pending[..step.thread_count as usize],
+                others_unchanged: position > 0,
+                awaited: &[],
+                ended: &ended,
+                place: step.place,
+            };
+            let place = Foreseen::place(step.place, &enabled, &early);
+            self.events.introduce(point.pending.len());
+            self.note_stop(index, &point);
+            self.read_pending(&point);
+            self.push_node(&point, place);
+            self.take_choice(index, step.thread as usize, &point, place);
+            for branch in of(&coast.branches, position) {
+                self.branch_cursor += 1;
+                self.nodes[index].branches.push(branch);
+                self.script.push(Foreseen { place: branch.place, chosen: branch.chosen });
+            }
+            if step.is_taken {
+                let thread = ThreadId::new(step.thread as usize);
+                let accesses = coast.accesses_of(position);
+                let Step { operation, pauses: yielded, .. } = *step;
+                self.events.push(&Taken { thread, operation, accesses, yielded }, false, self.is_bounded());
+                for part in coast.parts_of(position) {
+                    match part {
+                        Part::Touch(access) => self.events.touch(access),
+                        Part::Look => self.events.note_look(),
+                        Part::CountDown => self.events.note_count_down(),
+                    }
+                }
+            }
+        }
+        self.coast = coast;
+        self.coast.counts.1 += 1;
+        self.coast.clear();
+    }
+
+    /// The block that was running when the execution began to coast learns what it has touched since; see
+    /// [`note_footprints`](Self::note_footprints).
+    pub(super) fn note_coasted_footprints(&mut self, deepest: usize) {
+        let Some(&Event { block, thread, yielded, .. }) = self.events.last() else { return };
+        let node = &mut self.nodes[block];
+        // Everybody is to be tried there already: who is left finds the choice asleep.
+        let is_left = |thread: usize| thread != node.chosen && !node.done.contains(thread);
+        let is_wanted = block >= self.fresh && block <= deepest && node.todo.iter().any(is_left);
+        if !yielded && is_wanted && !node.spent {
+            for (position, step) in self.coast.steps.iter().enumerate() {
+                if step.thread as usize != thread {
+                    break;
+                }
+                // Nobody else can touch a thread before its spawn.
+                let spawned = if step.operation.action == Action::Spawn { step.operation.object } else { ObjectId::NONE };
+                let mut note = |access: Access| {
+                    if access.object != spawned {
+                        node.block.add(access);
+                    }
+                };
+                self.coast.accesses_of(position).iter().for_each(|&access| note(access));
+                for part in self.coast.parts_of(position) {
+                    if let Part::Touch(access) = part {
+                        note(access);
+                    }
+                }
+                if step.pauses {
+                    break;
+                }
+            }
+        }
+        self.coast.clear();
+    }
+}
+
+impl Coast {
+    fn add_part(&mut self, part: Part) {
+        if let Some(last) = self.steps.len().checked_sub(1) {
+            self.parts.push((last as u32, part));
+        }
+    }
+
+    /// Whether the operation conflicts with an open event that the thread does not know.
+    #[inline]
+    fn is_met_by(&self, thread: usize, operation: Operation) -> bool {
+        dependence::accesses(operation).any(|access| self.unknown[thread].minds(access))
+    }
+
+    /// Threads that the step before has spawned know what their parent knows. `false`: there are too many.
+    #[cold]
+    fn welcome(&mut self, parent: usize, point: &SchedulingPoint<'_>) -> bool {
+        let (known, count) = (self.pending.len(), point.pending.len());
+        if count > ThreadSet::WORD {
+            return false;
+        }
+        self.pending.extend_from_slice(&point.pending[known..]);
+        if !self.is_guarded {
+            return true;
+        }
+        self.unknown.resize_with(self.unknown.len().max(count), Footprint::default);
+        (known..count).all(|thread| {
+            let unknown = self.unknown[parent].clone();
+            self.unknown[thread] = unknown;
+            !self.is_met_by(thread, point.pending[thread])
+        })
+    }
+}
