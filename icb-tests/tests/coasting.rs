@@ -3,11 +3,12 @@
 //!
 //! The long run: `ICB_SEEDS=0..20000 cargo test --release -p icb-tests --test coasting -- --nocapture`.
 
-use icb_core::program::{Program, Strategy};
-use icb_core::reduction::PartialOrder;
+use icb_core::program::{End, Program, Strategy};
+use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
 use icb_core::runtime::Settings;
 use icb_tests::random_real::compare::{MANNERS, WEAK_MANNERS};
 use icb_tests::random_real::generate;
+use icb_tests::random_real::language::{Instruction, Program as RandomProgram};
 use icb_tests::random_real::search::Manner;
 use icb_tests::random_real::walk::run;
 use icb_tests::searches::coroutines;
@@ -18,16 +19,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Programs of every run.
-const SEEDS: Range<u64> = 0..400;
+const SEEDS: Range<u64> = 0..120;
 const MAX_BOUND: u32 = 3;
 /// Of each search so many executions are compared.
 const MAX_EXECUTIONS: usize = 4_000;
 const MAX_STEPS: u64 = 600;
 
-/// An execution: its bound, its steps, its terminal state, how it ended.
+/// An execution: its bound, its steps, its terminal state, the message of its failure.
 type Run = (u32, u64, u128, String);
 
-fn runs(seed: u64, manner: Manner, search: &mut PartialOrder) -> Vec<Run> {
+/// A random program. In every second one each thread does everything twice, so that executions are longer.
+fn program(seed: u64) -> RandomProgram {
+    let mut program = generate::program(seed);
+    if seed % 2 == 1 {
+        for thread in &mut program.threads {
+            if !thread.code.iter().any(|instruction| matches!(instruction, Instruction::Spawn(_))) {
+                thread.code.extend_from_within(..);
+            }
+        }
+    }
+    program
+}
+
+fn runs(seed: u64, manner: Manner, search: &mut dyn Strategy) -> Vec<Run> {
     let settings = Settings {
         granularity: manner.granularity,
         spurious: manner.spurious,
@@ -37,22 +51,24 @@ fn runs(seed: u64, manner: Manner, search: &mut PartialOrder) -> Vec<Run> {
         ..Settings::default()
     };
     let kept = Slot::default();
-    let (random, keep) = (Arc::new(generate::program(seed)), kept.clone());
+    let (random, keep) = (Arc::new(program(seed)), kept.clone());
     let body = move || {
         run(&random, |shared| {
             keep.put(shared);
         });
     };
-    let mut program = coroutines(body, settings);
+    let mut coroutines = coroutines(body, settings);
     let mut runs = Vec::new();
     loop {
         while search.begin() {
-            let outcome = program.run(search.chooser(), None);
+            let outcome = coroutines.run(search.chooser(), None);
             search.end(&outcome);
             drop(kept.take());
-            // A failure names threads and places in maps whose order is no part of it.
-            let end = std::mem::discriminant(&outcome.end);
-            runs.push((search.bound(), outcome.step_count, outcome.fingerprint, format!("{end:?}")));
+            let end = match outcome.end {
+                End::Failed(failure) => failure.message,
+                End::Passed | End::GivenUp => String::new(),
+            };
+            runs.push((search.bound(), outcome.step_count, outcome.fingerprint, end));
             if runs.len() == MAX_EXECUTIONS {
                 return runs;
             }
@@ -63,26 +79,30 @@ fn runs(seed: u64, manner: Manner, search: &mut PartialOrder) -> Vec<Run> {
     }
 }
 
+/// The first difference between what two searches of the program run.
+fn compare(seed: u64, manner: Manner, coasting: &mut dyn Strategy, plain: &mut dyn Strategy) -> u64 {
+    let (found, expected) = (runs(seed, manner, coasting), runs(seed, manner, plain));
+    for at in 0..found.len().max(expected.len()) {
+        let (found, expected) = (found.get(at), expected.get(at));
+        let random = program(seed);
+        assert_eq!(found, expected, "seed {seed}, {manner:?}: execution {at}\n{random}");
+    }
+    found.len() as u64
+}
+
+fn search() -> PartialOrder {
+    PartialOrder::new(Some(MAX_BOUND))
+}
+
 #[test]
 fn coasting_changes_nothing_but_the_time() {
     let [compared, coasted, landed] = [const { AtomicU64::new(0) }; 3];
     seeds::for_each(seeds::from_environment().unwrap_or(SEEDS), |seed| {
         for manner in MANNERS.into_iter().chain(WEAK_MANNERS) {
-            let mut coasting = PartialOrder::new(Some(MAX_BOUND));
-            let mut plain = PartialOrder::new(Some(MAX_BOUND)).without_coasting();
-            let found = runs(seed, manner, &mut coasting);
-            let expected = runs(seed, manner, &mut plain);
-            let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
-            if let Some(at) = differs.or((found.len() != expected.len()).then_some(found.len().min(expected.len()))) {
-                panic!(
-                    "seed {seed}, {manner:?}: execution {at} is {:?} instead of {:?}\n{}",
-                    found.get(at),
-                    expected.get(at),
-                    generate::program(seed)
-                );
-            }
+            let (mut coasting, mut plain) = (search(), search().without_coasting());
+            let count = compare(seed, manner, &mut coasting, &mut plain);
             let (steps, landings) = coasting.coasted();
-            compared.fetch_add(found.len() as u64, Ordering::Relaxed);
+            compared.fetch_add(count, Ordering::Relaxed);
             coasted.fetch_add(steps, Ordering::Relaxed);
             landed.fetch_add(landings, Ordering::Relaxed);
             assert_eq!(plain.coasted(), (0, 0));
@@ -91,4 +111,17 @@ fn coasting_changes_nothing_but_the_time() {
     println!("{compared:?} executions compared, {coasted:?} steps coasted, {landed:?} landings");
     assert!(coasted.into_inner() > compared.into_inner() / 10, "too little was coasted");
     assert!(landed.into_inner() > 100 || seeds::from_environment().is_some(), "there were too few landings");
+}
+
+/// The same where a search is cut up into items after a few executions each.
+#[test]
+fn coasting_changes_nothing_in_parts_of_a_search() {
+    let seeds = seeds::from_environment().unwrap_or(SEEDS.start..SEEDS.end / 2);
+    seeds::for_each(seeds, |seed| {
+        for executions in [2, 7] {
+            let cut = |search| SplitSearch::of_items(Doing::new(search).max_executions(executions));
+            let manner = MANNERS[seed as usize % MANNERS.len()];
+            compare(seed, manner, &mut cut(search()), &mut cut(search().without_coasting()));
+        }
+    });
 }

@@ -151,7 +151,13 @@ impl Chooser for PartialOrder {
 impl PartialOrder {
     /// The thread has been chosen at the node, which has just been made.
     #[inline]
-    pub(super) fn take_choice(&mut self, index: usize, thread: usize, point: &SchedulingPoint<'_>, place: u64) {
+    pub(super) fn take_choice(
+        &mut self,
+        index: usize,
+        thread: usize,
+        point: &SchedulingPoint<'_>,
+        place: u64,
+    ) {
         let node = &mut self.nodes[index];
         node.chosen = thread;
         node.todo.insert(thread);

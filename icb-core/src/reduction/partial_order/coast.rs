@@ -192,7 +192,8 @@ impl PartialOrder {
         let event = self.events.get(index - 1);
         // A free step and the next one go to sleep together: it would have to learn of that.
         let goes_on = matches!(next, Next::Same(_));
-        if (goes_on && (event.is_free() || !self.takes_nobody(event.block))) || !parent.wakes_all(event, true) {
+        if (goes_on && (event.is_free() || !self.takes_nobody(event.block))) || !parent.wakes_all(event, true)
+        {
             return false;
         }
         self.look_for_open_events();
@@ -241,14 +242,17 @@ impl PartialOrder {
     /// Notes what must not be touched. `previous` is known to be out of reach. `false`: the newest event touches it.
     fn guard(&mut self, previous: usize, point: &SchedulingPoint<'_>) -> bool {
         let Coast { is_guarded, unknown, waiting, open, .. } = &mut self.coast;
-        *is_guarded = !open.is_empty();
-        if !*is_guarded {
+        *is_guarded = false;
+        if open.is_empty() {
             return true;
         }
         waiting.clear();
         unknown.resize_with(unknown.len().max(point.pending.len()), Footprint::default);
         for (thread, unknown) in unknown.iter_mut().enumerate().take(point.pending.len()) {
             unknown.clear();
+            if point.ended.contains(thread) {
+                continue;
+            }
             let known = self.events.known(thread);
             for &event in &*open {
                 let event = self.events.get(event as usize);
@@ -256,8 +260,12 @@ impl PartialOrder {
                     unknown.add_all(&event.footprint);
                 }
             }
+            if unknown.is_empty() {
+                continue;
+            }
+            *is_guarded = true;
             let pending = || dependence::accesses(point.pending[thread]);
-            if thread != previous && !point.ended.contains(thread) && pending().any(|access| unknown.minds(access)) {
+            if thread != previous && pending().any(|access| unknown.minds(access)) {
                 pending().for_each(|access| waiting.add(access));
             }
         }
@@ -379,7 +387,8 @@ impl PartialOrder {
         let mut pending = coast.pending.clone();
         for (position, step) in coast.steps.iter().enumerate() {
             let index = self.cursor;
-            let (enabled, early, ended): (ThreadSet, ThreadSet, ThreadSet) = (step.enabled.into(), step.early.into(), step.ended.into());
+            let (enabled, early, ended): (ThreadSet, ThreadSet, ThreadSet) =
+                (step.enabled.into(), step.early.into(), step.ended.into());
             pending[step.previous as usize] = step.wanted;
             let point = SchedulingPoint {
                 step: step.number,
@@ -437,7 +446,11 @@ impl PartialOrder {
                     break;
                 }
                 // Nobody else can touch a thread before its spawn.
-                let spawned = if step.operation.action == Action::Spawn { step.operation.object } else { ObjectId::NONE };
+                let spawned = if step.operation.action == Action::Spawn {
+                    step.operation.object
+                } else {
+                    ObjectId::NONE
+                };
                 let mut note = |access: Access| {
                     if access.object != spawned {
                         node.block.add(access);

@@ -331,7 +331,8 @@ impl Strategy for PartialOrder {
     }
 
     fn progress(&self) -> (u64, Option<f64>) {
-        let left = self.nodes[..self.depth].iter().map(|node| {
+        let own = self.nodes[..self.depth].iter().skip(self.item.depth());
+        let left = own.map(|node| {
             node.todo.iter().filter(|&t| !node.done.contains(t)).count().saturating_sub(1) as u64
         });
         (left.sum(), None)

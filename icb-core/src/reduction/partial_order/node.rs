@@ -146,9 +146,7 @@ impl Node {
             || sleeper.thread == self.chosen
             || (event.counts_down && sleeper.meets(&event.footprint))
             || sleeper.conflicts(&event.footprint)
-            || (blocked
-                && position < self.inherited_count
-                && sleeper.conflicts(&self.previous_pending))
+            || (blocked && position < self.inherited_count && sleeper.conflicts(&self.previous_pending))
     }
 
     fn inherit_some(&mut self, parent: &Node, event: &Event, bounded: bool) {

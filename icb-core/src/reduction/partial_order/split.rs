@@ -66,6 +66,8 @@ impl PartialOrder {
             node.done.insert(sleeper.thread);
             node.sleep.push(sleeper.clone());
         }
+        // They have items, so that nothing comes of it if they turn out to be needed.
+        leg.known.iter().for_each(|thread| node.todo.insert(thread));
         Some(leg.thread)
     }
 
