@@ -242,6 +242,18 @@ pub trait Chooser {
         0
     }
 
+    /// Asked when a thread has been chosen, or has taken its step: whether it would be let go on after that step. The program may then
+    /// take further steps of that thread without asking or telling, as long as it can go on, has not paused, no operation of another
+    /// thread becomes another one, and none of its steps touches an object of these, which are bits by number, or one that has no bit. It
+    /// writes them down behind those that it is lent, of which the last one is the thread's, and gives all back, by
+    /// [`coasted`](Self::coasted), before it asks or tells anything else.
+    fn coasts(&mut self, _steps: &mut Vec<Coasted>) -> Option<u64> {
+        None
+    }
+
+    /// The steps that were lent, and those taken since. The last one may not have been taken yet.
+    fn coasted(&mut self, _steps: &mut Vec<Coasted>) {}
+
     /// A step has been taken (told only if [`wants_every_point`](Self::wants_every_point)).
     fn stepped(&mut self, _step: &Taken<'_>) {}
 
@@ -265,6 +277,40 @@ pub trait Chooser {
     fn divergence(&self) -> Option<String> {
         None
     }
+}
+
+/// A step that is taken without asking the chooser; see [`Chooser::coasts`]. There are no more than 64 threads, and sets of threads are
+/// words.
+#[derive(Clone, Copy, Debug)]
+pub struct Coasted {
+    /// Number of the step.
+    pub number: u64,
+    /// [`SchedulingPoint::place`].
+    pub place: u64,
+    /// [`SchedulingPoint::enabled`].
+    pub enabled: u64,
+    /// [`SchedulingPoint::early`].
+    pub early: u64,
+    /// [`SchedulingPoint::ended`].
+    pub ended: u64,
+    /// [`SchedulingPoint::yielded`].
+    pub yielded: bool,
+    /// It has been taken.
+    pub is_taken: bool,
+    /// It was a pause.
+    pub pauses: bool,
+    /// Who took the step before.
+    pub previous: u32,
+    /// Who takes it.
+    pub thread: u32,
+    /// Threads there are.
+    pub thread_count: u32,
+    /// What the thread that took the step before wants to do.
+    pub wanted: Operation,
+    /// What is done.
+    pub operation: Operation,
+    /// What has been touched, if it is one object.
+    pub only: Option<Access>,
 }
 
 /// A step that has been taken, as choosers see it.

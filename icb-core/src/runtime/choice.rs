@@ -195,8 +195,8 @@ impl Execution {
             enabled: &self.enabled,
             early: &self.early,
             pending: &self.pending,
-            others_unchanged: counts_unchanged && self.awaited.is_empty(),
-            awaited: &self.awaited,
+            others_unchanged: counts_unchanged && self.awaiting.is_empty(),
+            awaited: if self.awaiting.is_empty() { &[] } else { &self.awaited },
             ended: &self.ended,
             place,
         }
@@ -214,6 +214,7 @@ impl Execution {
 
     #[inline]
     pub(super) fn chooser_mut(&mut self) -> &mut dyn Chooser {
+        self.stop_coasting();
         match self.chooser {
             // SAFETY: `begin` received the pointer from `CoroutineProgram::run`, whose `&mut` to the chooser is
             // not used until the execution is over and `detach` has been called.

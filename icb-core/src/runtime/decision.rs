@@ -40,11 +40,8 @@ impl Execution {
             self.counting |= counting_bit(me);
         }
         self.threads.mine().location = Some(place);
-        if self.every_point
-            && !is_pause(operation.action)
-            && let Some(awaited) = self.awaited.get_mut(me)
-        {
-            awaited.clear();
+        if !self.awaiting.is_empty() && !is_pause(operation.action) {
+            self.await_nothing(me);
         }
         if may_block(operation.action) {
             let readiness = self.readiness_of(me, operation);
@@ -93,6 +90,10 @@ impl Execution {
     /// as usual.
     #[inline(never)]
     pub(super) fn decide_telling(&mut self) -> Next {
+        if self.coasting.is_on && self.coast() {
+            return Next::Stay;
+        }
+        self.stop_coasting();
         let goes_on = self.step_count < self.slow_from && !self.tape.is_full() && !self.enabled.is_empty();
         if self.wants_more || !goes_on || self.quarantine.has_news() {
             return self.decide_attentively();
@@ -107,10 +108,12 @@ impl Execution {
         };
         let next = thread.index();
         if self.goes_on(next) {
+            self.begin_coasting();
             self.take_again(next);
             return Next::Stay;
         }
         let (preemption, early) = (point.is_preemption(thread), point.is_early(thread));
+        self.begin_coasting();
         let me = self.current;
         self.take(next, preemption, early);
         if next == me { Next::Stay } else { Next::Suspend }
@@ -119,6 +122,7 @@ impl Execution {
     /// [`decide_among`](Self::decide_among), where something is not as usual.
     #[inline(never)]
     pub(super) fn decide_attentively(&mut self) -> Next {
+        self.stop_coasting();
         if self.tells && !self.every_point && self.step_count >= self.slow_from {
             self.begin_telling();
         }
@@ -205,8 +209,8 @@ impl Execution {
         for thread in 0..self.thread_count {
             if is_pause(self.pending[thread].action) || self.threads[thread].awaiting {
                 self.note_awaited(thread);
-            } else if let Some(awaited) = self.awaited.get_mut(thread) {
-                awaited.clear();
+            } else {
+                self.await_nothing(thread);
             }
         }
     }

@@ -5,6 +5,7 @@
 //! a coroutine switch happens only when another thread is chosen. Code here must not hold a reference to the
 //! execution across a switch: the functions that may switch take a raw pointer.
 
+use super::coasting::Coasting;
 use super::address_map::{AddressMap, Kind, key, lines};
 use super::coroutine::Pool;
 use super::objects::Object;
@@ -96,6 +97,10 @@ pub(super) struct Execution {
     pub(super) ended: ThreadSet,
     /// What pending pauses wait for a change of; filled only for choosers that are told everything.
     pub(super) awaited: Vec<Vec<ObjectId>>,
+    /// Steps that are taken without asking.
+    pub(super) coasting: Coasting,
+    /// The threads whose list is not empty.
+    pub(super) awaiting: ThreadSet,
     pub(super) current: usize,
     pub(super) previous: Option<ThreadId>,
     pub(super) yielded: bool,
@@ -252,6 +257,8 @@ impl Execution {
             waited: 0,
             ended: ThreadSet::new(),
             awaited: Vec::new(),
+            awaiting: ThreadSet::new(),
+            coasting: Coasting::default(),
             current: 0,
             previous: None,
             yielded: false,
@@ -336,6 +343,8 @@ impl Execution {
         self.waited = 0;
         self.ended.clear();
         self.awaited.iter_mut().for_each(Vec::clear);
+        self.awaiting.clear();
+        self.coasting.forget();
         self.previous = None;
         self.yielded = false;
         self.step_count = 0;
@@ -524,6 +533,7 @@ impl Execution {
             return;
         }
         self.attend();
+        self.stop_coasting();
         if self.every_point && !matches!(end, End::GivenUp) {
             self.refresh_counts();
             let me = ThreadId::new(self.current);

@@ -9,6 +9,7 @@ mod atomics;
 mod backtrace;
 mod calls;
 mod choice;
+mod coasting;
 mod coroutine;
 mod debugger;
 mod decision;

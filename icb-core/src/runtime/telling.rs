@@ -93,14 +93,28 @@ impl Execution {
     /// Tells the chooser of a step of the running thread that touched one object, where nobody else wants to know.
     pub(super) fn tell_single(&mut self, operation: Operation, mode: Mode) {
         let access = Access { object: operation.object, mode };
+        if self.coasting.note(operation, access) {
+            return;
+        }
         let thread = ThreadId::new(self.current);
         let step = Taken { thread, operation, accesses: &[access], yielded: false };
+        let coasts = self.coasting.is_on;
         self.chooser_mut().stepped(&step);
+        if coasts {
+            self.begin_coasting();
+        }
     }
 
     /// Tells the chooser of the step, if it wants to know. The accesses stand in `accesses`.
     #[inline]
     pub(super) fn tell_step(&mut self, operation: Operation) {
+        if let &[only] = &self.accesses[..]
+            && self.coasting.note(operation, only)
+        {
+            return;
+        }
+        let coasts = self.coasting.is_on;
+        self.stop_coasting();
         if self.every_point
             && let Some(chooser) = self.chooser
         {
@@ -109,6 +123,9 @@ impl Execution {
             let step = Taken { thread, operation, accesses: &self.accesses, yielded };
             // SAFETY: see `chooser_mut`.
             unsafe { (*chooser).stepped(&step) };
+            if coasts {
+                self.begin_coasting();
+            }
         }
     }
 
@@ -147,6 +164,20 @@ impl Execution {
         }
         self.awaited[me].clear();
         self.awaited[me].extend(self.threads[me].could_await_change_of());
+        if self.awaited[me].is_empty() {
+            self.awaiting.remove(me);
+        } else {
+            self.awaiting.insert(me);
+        }
+    }
+
+    /// What the thread wants to do does not wait for a change.
+    #[cold]
+    pub(super) fn await_nothing(&mut self, thread: usize) {
+        if let Some(awaited) = self.awaited.get_mut(thread) {
+            awaited.clear();
+        }
+        self.awaiting.remove(thread);
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use super::events::Event;
 use super::footprint::Footprint;
 use super::node::Branch;
 use super::{PartialOrder, script};
-use crate::program::{BranchPoint, Chooser, Foreseen, SchedulingPoint, Taken};
+use crate::program::{BranchPoint, Chooser, Coasted, Foreseen, SchedulingPoint, Taken};
 use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
 
 impl Chooser for PartialOrder {
@@ -15,34 +15,7 @@ impl Chooser for PartialOrder {
             }
             self.land();
         }
-        let place = Foreseen::place(point.place, point.enabled, point.early);
-        if self.cursor < self.depth {
-            return self.repeat(point, place);
-        }
-        if let Some(thread) = self.push_continued(point, place) {
-            return Some(thread);
-        }
-        let index = self.cursor;
-        self.events.introduce(point.pending.len());
-        self.note_stop(index, point);
-        if self.tries_to_send {
-            self.note_receiver(point);
-        }
-        self.read_pending(point);
-        self.push_node(point, place);
-        self.analyse(index, point, None);
-        let prescribed = self.follow(index);
-        if prescribed.is_some_and(|t| !point.enabled.contains(t) && !point.early.contains(t)) {
-            self.diverge(point.step);
-            return None;
-        }
-        let Some(thread) = prescribed.or_else(|| self.first_choice(index, point.pending)) else {
-            // Everything from here on is covered elsewhere.
-            self.depth = index;
-            return None;
-        };
-        self.take_choice(index, thread, point, place);
-        Some(ThreadId::new(thread))
+        self.choose_analysing(point)
     }
 
     fn choose_branch(&mut self, point: &BranchPoint) -> u32 {
@@ -82,6 +55,14 @@ impl Chooser for PartialOrder {
 
     fn divergence(&self) -> Option<String> {
         self.divergence.clone()
+    }
+
+    fn coasts(&mut self, steps: &mut Vec<Coasted>) -> Option<u64> {
+        self.lend_steps(steps)
+    }
+
+    fn coasted(&mut self, steps: &mut Vec<Coasted>) {
+        self.take_back(steps);
     }
 
     fn stepped(&mut self, step: &Taken<'_>) {
@@ -149,6 +130,39 @@ impl Chooser for PartialOrder {
 }
 
 impl PartialOrder {
+    /// [`choose_thread`](Chooser::choose_thread), where the execution does not coast.
+    #[inline(never)]
+    fn choose_analysing(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+        let place = Foreseen::place(point.place, point.enabled, point.early);
+        if self.cursor < self.depth {
+            return self.repeat(point, place);
+        }
+        if let Some(thread) = self.push_continued(point, place) {
+            return Some(thread);
+        }
+        let index = self.cursor;
+        self.events.introduce(point.pending.len());
+        self.note_stop(index, point);
+        if self.tries_to_send {
+            self.note_receiver(point);
+        }
+        self.read_pending(point);
+        self.push_node(point, place);
+        self.analyse(index, point, None);
+        let prescribed = self.follow(index);
+        if prescribed.is_some_and(|t| !point.enabled.contains(t) && !point.early.contains(t)) {
+            self.diverge(point.step);
+            return None;
+        }
+        let Some(thread) = prescribed.or_else(|| self.first_choice(index, point.pending)) else {
+            // Everything from here on is covered elsewhere.
+            self.depth = index;
+            return None;
+        };
+        self.take_choice(index, thread, point, place);
+        Some(ThreadId::new(thread))
+    }
+
     /// The thread has been chosen at the node, which has just been made.
     #[inline]
     pub(super) fn take_choice(

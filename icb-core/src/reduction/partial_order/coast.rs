@@ -18,33 +18,8 @@ use super::grow::may_be_freed;
 use super::node::Branch;
 use super::{Flaw, PartialOrder};
 use crate::dependence;
-use crate::program::{BranchPoint, Foreseen, SchedulingPoint, Taken, ThreadSet};
+use crate::program::{BranchPoint, Coasted, Foreseen, SchedulingPoint, Taken, ThreadSet};
 use crate::trace::{Access, Action, ObjectId, Operation, ThreadId};
-
-/// A step that has been written down.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    /// The point where it was chosen.
-    number: u64,
-    place: u64,
-    enabled: u64,
-    early: u64,
-    ended: u64,
-    yielded: bool,
-    previous: u32,
-    thread_count: u32,
-    /// What the thread that took the step before wants to do there.
-    wanted: Operation,
-    /// Who takes it.
-    thread: u32,
-    /// It has been taken.
-    is_taken: bool,
-    /// It was a pause.
-    pauses: bool,
-    operation: Operation,
-    /// What it touches ends there among all accesses, and begins where that of the step before ends.
-    end: u32,
-}
 
 /// What belongs to a step beside its operation.
 #[derive(Clone, Copy, Debug)]
@@ -61,9 +36,9 @@ enum Part {
 #[derive(Debug, Default)]
 pub(super) struct Coast {
     pub(super) is_on: bool,
-    steps: Vec<Step>,
-    accesses: Vec<Access>,
-    /// By number of the step.
+    steps: Vec<Coasted>,
+    /// What steps touch that touch several objects, or none, by number of the step.
+    several: Vec<(u32, Access)>,
     parts: Vec<(u32, Part)>,
     branches: Vec<(u32, Branch)>,
     /// What the threads wanted to do where it began, and later ones when they were spawned.
@@ -99,15 +74,14 @@ impl Coast {
         self.is_on = false;
         self.counts.0 += self.steps.len() as u64;
         self.steps.clear();
-        self.accesses.clear();
+        self.several.clear();
         self.parts.clear();
         self.branches.clear();
     }
 
     /// What the step touches, without its parts.
-    fn accesses_of(&self, position: usize) -> &[Access] {
-        let start = position.checked_sub(1).map_or(0, |before| self.steps[before].end);
-        &self.accesses[start as usize..self.steps[position].end as usize]
+    fn accesses_of(&self, position: usize) -> impl Iterator<Item = Access> + '_ {
+        self.steps[position].only.into_iter().chain(of(&self.several, position))
     }
 
     fn parts_of(&self, position: usize) -> impl Iterator<Item = Part> + '_ {
@@ -300,8 +274,7 @@ impl PartialOrder {
         if coast.is_guarded && coast.is_met_by(previous, *wanted) {
             return None;
         }
-        let end = coast.accesses.len() as u32;
-        coast.steps.push(Step {
+        coast.steps.push(Coasted {
             number: point.step,
             place: point.place,
             enabled: point.enabled.word(),
@@ -315,9 +288,32 @@ impl PartialOrder {
             is_taken: false,
             pauses: false,
             operation: *wanted,
-            end,
+            only: None,
         });
         Some(ThreadId::new(next))
+    }
+
+    /// What steps that the program takes without asking must not touch, in bits; `None`: it is to ask. It writes them down itself.
+    #[inline]
+    pub(super) fn lend_steps(&mut self, lent: &mut Vec<Coasted>) -> Option<u64> {
+        let minded = self.minded()?;
+        std::mem::swap(&mut self.coast.steps, lent);
+        Some(minded)
+    }
+
+    #[inline]
+    fn minded(&self) -> Option<u64> {
+        let Coast { is_on, is_loose, is_guarded, unknown, waiting, steps, .. } = &self.coast;
+        let last = steps.last().filter(|_| *is_on && !is_loose)?;
+        if !is_guarded {
+            return Some(0);
+        }
+        Some(waiting.word()? | unknown[last.thread as usize].word()?)
+    }
+
+    /// The steps that were lent come back, and more of them.
+    pub(super) fn take_back(&mut self, lent: &mut Vec<Coasted>) {
+        std::mem::swap(&mut self.coast.steps, lent);
     }
 
     /// The step that has been written down last has been taken; or its thread has done one more that needed no choice.
@@ -332,8 +328,13 @@ impl PartialOrder {
         last.is_taken = true;
         last.pauses = step.yielded;
         last.operation = step.operation;
-        coast.accesses.extend_from_slice(step.accesses);
-        last.end = coast.accesses.len() as u32;
+        match step.accesses {
+            &[only] => last.only = Some(only),
+            several => {
+                let position = coast.steps.len() as u32 - 1;
+                coast.several.extend(several.iter().map(|&access| (position, access)));
+            }
+        }
         if minds {
             self.land();
         }
@@ -384,7 +385,7 @@ impl PartialOrder {
     pub(super) fn land(&mut self) {
         let coast = std::mem::take(&mut self.coast);
         self.pending.forget();
-        let mut pending = coast.pending.clone();
+        let (mut pending, mut accesses) = (coast.pending.clone(), Vec::new());
         for (position, step) in coast.steps.iter().enumerate() {
             let index = self.cursor;
             let (enabled, early, ended): (ThreadSet, ThreadSet, ThreadSet) =
@@ -415,9 +416,11 @@ impl PartialOrder {
             }
             if step.is_taken {
                 let thread = ThreadId::new(step.thread as usize);
-                let accesses = coast.accesses_of(position);
-                let Step { operation, pauses: yielded, .. } = *step;
-                self.events.push(&Taken { thread, operation, accesses, yielded }, false, self.is_bounded());
+                accesses.clear();
+                accesses.extend(coast.accesses_of(position));
+                let Coasted { operation, pauses: yielded, .. } = *step;
+                let taken = Taken { thread, operation, accesses: &accesses, yielded };
+                self.events.push(&taken, false, self.is_bounded());
                 for part in coast.parts_of(position) {
                     match part {
                         Part::Touch(access) => self.events.touch(access),
@@ -456,7 +459,7 @@ impl PartialOrder {
                         node.block.add(access);
                     }
                 };
-                self.coast.accesses_of(position).iter().for_each(|&access| note(access));
+                self.coast.accesses_of(position).for_each(&mut note);
                 for part in self.coast.parts_of(position) {
                     if let Part::Touch(access) = part {
                         note(access);

@@ -106,6 +106,12 @@ impl Footprint {
         }
     }
 
+    /// The objects, as bits by number; `None`: some have none.
+    #[inline]
+    pub(super) fn word(&self) -> Option<u64> {
+        self.high.is_empty().then(|| self.low())
+    }
+
     #[inline]
     const fn low(&self) -> u64 {
         self.reads | self.updates | self.writes

@@ -1,0 +1,143 @@
+//! Steps of a thread that simply goes on where the chooser has said beforehand that nothing is to be chosen: they are written down, and
+//! handed over when something else is asked or told. See [`Chooser::coasts`](crate::program::Chooser::coasts).
+
+use super::execution::Execution;
+use crate::program::Coasted;
+use crate::trace::{Access, Action, ObjectId, Operation, ThreadId};
+
+/// Objects that have a bit.
+const BITS: usize = 64;
+
+/// Whether steps are taken without asking, and which have been.
+#[derive(Debug, Default)]
+pub(super) struct Coasting {
+    pub(super) is_on: bool,
+    /// The last of the steps has not been taken yet.
+    is_awaited: bool,
+    /// Objects that must not be touched.
+    minded: u64,
+    thread_count: usize,
+    /// Lent by the chooser.
+    steps: Vec<Coasted>,
+}
+
+impl Coasting {
+    pub(super) fn forget(&mut self) {
+        self.is_on = false;
+        self.is_awaited = false;
+        self.steps.clear();
+    }
+
+    /// Whether steps may touch the object.
+    #[inline]
+    fn allows(&self, object: ObjectId) -> bool {
+        object.index() < BITS && self.minded >> object.index() & 1 == 0
+    }
+
+    /// The step has been taken, and has touched this. `false`: the chooser has to be told.
+    #[inline]
+    pub(super) fn note(&mut self, operation: Operation, access: Access) -> bool {
+        if !self.is_awaited || !self.allows(access.object) {
+            return false;
+        }
+        self.is_awaited = false;
+        if let Some(last) = self.steps.last_mut() {
+            last.is_taken = true;
+            last.operation = operation;
+            last.only = Some(access);
+        }
+        true
+    }
+}
+
+impl Execution {
+    /// A thread has been chosen, or has taken its step: whether the chooser has to be asked about those after it.
+    #[inline]
+    pub(super) fn begin_coasting(&mut self) {
+        let mut steps = std::mem::take(&mut self.coasting.steps);
+        let minded = self.ask(|chooser| chooser.coasts(&mut steps));
+        if let Some(minded) = minded {
+            self.coasting.is_on = true;
+            self.coasting.is_awaited = steps.last().is_some_and(|last| !last.is_taken);
+            self.coasting.minded = minded;
+            self.coasting.thread_count = self.thread_count;
+        }
+        self.coasting.steps = steps;
+    }
+
+    /// Hands over what has been written down.
+    #[inline]
+    pub(super) fn stop_coasting(&mut self) {
+        if self.coasting.is_on {
+            self.hand_over();
+        }
+    }
+
+    #[cold]
+    fn hand_over(&mut self) {
+        let mut steps = std::mem::take(&mut self.coasting.steps);
+        self.ask(|chooser| chooser.coasted(&mut steps));
+        self.coasting.steps = steps;
+        self.coasting.forget();
+    }
+
+    /// Takes the next step of the running thread without asking, if it goes on and nothing else is to be seen.
+    #[inline]
+    pub(super) fn coast(&mut self) -> bool {
+        let me = self.current;
+        let operation = self.pending[me];
+        let is_usual = self.goes_on(me)
+            && !self.yielded
+            && self.previous == Some(ThreadId::new(me))
+            && self.step_count < self.slow_from
+            && !self.tape.is_full()
+            && !self.wants_more
+            && !self.quarantine.has_news()
+            && self.counting == 0
+            && self.awaiting.is_empty()
+            && self.thread_count == self.coasting.thread_count;
+        let is_plain = self.coasting.allows(operation.object)
+            && !operation.other.is_some()
+            && matches!(
+                operation.action,
+                Action::Load(_)
+                    | Action::Store(_)
+                    | Action::ReadModifyWrite(_)
+                    | Action::CompareExchange { .. }
+                    | Action::CellRead
+                    | Action::CellWrite
+                    | Action::Lock
+                    | Action::TryLock
+                    | Action::Unlock
+                    | Action::ReadLock
+                    | Action::ReadUnlock
+                    | Action::WriteLock
+                    | Action::WriteUnlock
+                    | Action::CountUp
+                    | Action::OnceCheck
+            );
+        if !(is_usual && is_plain) {
+            return false;
+        }
+        let place = self.place();
+        self.coasting.steps.push(Coasted {
+            number: self.step_count,
+            place,
+            enabled: self.enabled.word(),
+            early: self.early.word(),
+            ended: self.ended.word(),
+            yielded: false,
+            is_taken: false,
+            pauses: false,
+            previous: me as u32,
+            thread: me as u32,
+            thread_count: self.thread_count as u32,
+            wanted: operation,
+            operation,
+            only: None,
+        });
+        self.coasting.is_awaited = true;
+        self.take_again(me);
+        true
+    }
+}
