@@ -5,8 +5,8 @@
 //! a coroutine switch happens only when another thread is chosen. Code here must not hold a reference to the
 //! execution across a switch: the functions that may switch take a raw pointer.
 
-use super::coasting::Coasting;
 use super::address_map::{AddressMap, Kind, key, lines};
+use super::coasting::Coasting;
 use super::coroutine::Pool;
 use super::objects::Object;
 use super::slots::Slots;

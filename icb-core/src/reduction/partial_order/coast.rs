@@ -32,8 +32,23 @@ enum Part {
     CountDown,
 }
 
+/// What coasting has saved, and what it has cost: roughly in tens of instructions.
+mod price {
+    /// A step that is written down only.
+    pub(super) const SAVED: i64 = 80;
+    /// One whose node and event are made all the same.
+    pub(super) const LANDED: i64 = 15;
+    /// To look whether an execution can coast, and for each open event, and for each of these and each thread.
+    pub(super) const LOOK: i64 = 20;
+    pub(super) const OPEN: i64 = 1;
+    /// What is allowed for a point where nobody looks, because it has cost too much.
+    pub(super) const ALLOWANCE: i64 = 2;
+    /// No more is saved up.
+    pub(super) const MOST: i64 = 20_000;
+}
+
 /// Where the running execution coasts, and what it has done since.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Coast {
     pub(super) is_on: bool,
     steps: Vec<Coasted>,
@@ -54,8 +69,34 @@ pub(super) struct Coast {
     /// Open events of the current execution, of those before `judged`.
     open: Vec<u32>,
     judged: usize,
+    /// The open events that the last execution has left have been judged anew.
+    is_fresh: bool,
+    /// What has been saved so far, less what it has cost; below 0 nobody looks whether an execution can coast.
+    credit: i64,
     /// Steps written down, and landings, in all executions.
     counts: (u64, u64),
+}
+
+impl Default for Coast {
+    fn default() -> Self {
+        Coast {
+            is_on: false,
+            steps: Vec::new(),
+            several: Vec::new(),
+            parts: Vec::new(),
+            branches: Vec::new(),
+            pending: Vec::new(),
+            is_loose: false,
+            is_guarded: false,
+            unknown: Vec::new(),
+            waiting: Footprint::default(),
+            open: Vec::new(),
+            judged: 0,
+            is_fresh: false,
+            credit: price::MOST,
+            counts: (0, 0),
+        }
+    }
 }
 
 impl Coast {
@@ -66,6 +107,7 @@ impl Coast {
     /// The first `kept` events are repeated, and the others are other ones.
     pub(super) fn rewind(&mut self, kept: usize) {
         self.clear();
+        self.is_fresh = false;
         self.judged = self.judged.min(kept);
         while self.open.pop_if(|event| *event as usize >= kept).is_some() {}
     }
@@ -73,6 +115,7 @@ impl Coast {
     fn clear(&mut self) {
         self.is_on = false;
         self.counts.0 += self.steps.len() as u64;
+        self.credit = price::MOST.min(self.credit + price::SAVED * self.steps.len() as i64);
         self.steps.clear();
         self.several.clear();
         self.parts.clear();
@@ -141,6 +184,10 @@ impl PartialOrder {
         if self.bound_pruned == 0 || self.budget.is_none_or(|budget| parent.cost + 1 < budget) {
             return false;
         }
+        if self.coast.credit < 0 {
+            self.coast.credit += price::ALLOWANCE;
+            return false;
+        }
         self.begin_coasting_there(point)
     }
 
@@ -188,16 +235,22 @@ impl PartialOrder {
     /// Whether somebody could be added before the event, or before its block.
     fn is_open(&self, index: usize) -> bool {
         let event = self.events.get(index);
-        !event.is_free() && !(self.takes_nobody(event.first) && self.takes_nobody(event.block))
+        let is_closed = self.takes_nobody(event.first) && self.takes_nobody(event.block);
+        !(event.is_free() || is_closed)
     }
 
-    /// Events that are not open will not be: nodes only gain those that are to be tried.
+    /// Events that are not open will not be: nodes only gain those that are to be tried. Those that were open are looked at again once in
+    /// each execution.
     fn look_for_open_events(&mut self) {
         let mut open = std::mem::take(&mut self.coast.open);
-        open.retain(|&event| self.is_open(event as usize));
+        if !std::mem::replace(&mut self.coast.is_fresh, true) {
+            open.retain(|&event| self.is_open(event as usize));
+        }
         let count = self.events.len();
         let unjudged = self.coast.judged..count;
         open.extend(unjudged.filter(|&event| self.is_open(event)).map(|event| event as u32));
+        let pairs = open.len() * (1 + self.events.thread_count());
+        self.coast.credit -= price::LOOK + price::OPEN * pairs as i64;
         self.coast.open = open;
         self.coast.judged = count;
     }
@@ -432,6 +485,7 @@ impl PartialOrder {
         }
         self.coast = coast;
         self.coast.counts.1 += 1;
+        self.coast.credit -= (price::SAVED + price::LANDED) * self.coast.steps.len() as i64;
         self.coast.clear();
     }
 
