@@ -1,6 +1,6 @@
 //! The command line: what can be asked for. What it means is in `command`.
 
-use crate::exit_code::HELP;
+use crate::exit_code::{Error, HELP};
 use crate::settings::{Bound, Search, parse_seconds};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use icb_core::trace::Shard;
@@ -280,6 +280,25 @@ pub(crate) struct HabitArgs {
     /// What a failing execution prints is shown with it in any case
     #[arg(long, aliases = ["no-capture", "show-output"])]
     nocapture: bool,
+    /// Refused: documentation tests are compiled by rustdoc, and cannot be explored
+    #[arg(long, hide = true)]
+    doc: bool,
+}
+
+impl HabitArgs {
+    /// Refuses what cannot be done.
+    ///
+    /// # Errors
+    /// In one sentence.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if !self.doc {
+            return Ok(());
+        }
+        Err(Error::Usage(
+            "--doc: documentation tests are compiled by rustdoc, and cannot be explored; move the example into a #[test]"
+                .to_owned(),
+        ))
+    }
 }
 
 /// Which tests of a target are meant.
@@ -439,6 +458,14 @@ pub(crate) struct BuildArgs {
     #[arg(long, overrides_with = "accesses")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) no_accesses: bool,
+    /// Let cargo say only what goes wrong
+    #[arg(short, long, conflicts_with = "verbose")]
+    #[serde(skip)]
+    pub(crate) quiet: bool,
+    /// Let cargo say what it runs
+    #[arg(short, long)]
+    #[serde(skip)]
+    pub(crate) verbose: bool,
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH")]
     #[serde(skip)]

@@ -70,6 +70,7 @@ fn bad_input_is_refused_in_one_sentence() {
         ("test -p nowhere", USAGE, ["there is no package `nowhere`", "it has cases"]),
         ("test --manifest-path nowhere/Cargo.toml", USAGE, ["nowhere/Cargo.toml", "error: "]),
         ("test --instrument nowhere", USAGE, ["there is no package `nowhere` to instrument", "--instrument"]),
+        ("test --doc", USAGE, ["--doc: documentation tests", "move the example into a #[test]"]),
         ("test --features nowhere", NOT_BUILT, ["nowhere", "the tests could not be built"]),
         ("test --test nowhere", NOT_BUILT, ["nowhere", "the tests could not be built"]),
         ("test --lib", NO_TESTS, ["there are no tests", "select another package or target"]),
@@ -93,6 +94,19 @@ fn bad_input_is_refused_in_one_sentence() {
         let said = icb_with("unchanged", &format!("test {list} nowhere"), &[]);
         said.check(USAGE, &["there is no package `nowhere`", list]);
     }
+    icb_with("unchanged", "test --instrument spin", &[])
+        .check(USAGE, &["--instrument spin: none of the tested packages depends on icb-std", "--only"]);
+    let file = target().join("no-directory");
+    std::fs::create_dir_all(target()).and_then(|()| std::fs::write(&file, "")).unwrap();
+    let said = tool::command(env!("CARGO_TARGET_TMPDIR"))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases"))
+        .args(["test", "--target-dir"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&said.stderr).into_owned();
+    Said { code: said.status.code().unwrap_or(-1), text }
+        .check(USAGE, &["no-directory", "name another directory with --target-dir"]);
     let said = icb_with("cases", "test", &[("ICB_MAX_BOUND", "two")]);
     said.check(USAGE, &["'two'", "a bound is a number of preemptions"]);
 }

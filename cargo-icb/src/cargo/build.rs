@@ -86,6 +86,12 @@ pub(crate) fn build(
 ) -> Result<Build, Error> {
     workspace.check_selection(targets)?;
     let division = divide(workspace, targets);
+    if let (None, Some(package)) = (&division.opted_in, options.instrument.first()) {
+        return Err(Error::Usage(format!(
+            "--instrument {package}: none of the tested packages depends on icb-std, so that all they depend on is compiled against it anyway; \
+             leave it out, or choose with --only and --except"
+        )));
+    }
     let mut build =
         Build { executables: Vec::new(), skipped: Vec::new(), notes: Vec::new(), remarks: Vec::new() };
     if let Some(targets) = &division.opted_in {
@@ -262,6 +268,8 @@ impl<'a> Recipe<'a> {
     /// Tells cargo the workspace, and where artifacts go.
     pub(crate) fn place(&self, command: &mut Command) {
         command.args(self.options.locking_to_cargo());
+        command.args(self.options.quiet.then_some("--quiet"));
+        command.args(self.options.verbose.then_some("--verbose"));
         if let Some(path) = &self.options.manifest_path {
             command.arg("--manifest-path").arg(path);
         }

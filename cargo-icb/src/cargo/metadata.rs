@@ -128,7 +128,10 @@ impl Workspace {
     /// Makes sure that no other `cargo icb` works in the same directory.
     pub(crate) fn lock(&self) -> Result<File, Error> {
         let doing = |error: std::io::Error| {
-            Error::internal(format!("cannot use {}", self.directory.display()), error)
+            Error::Usage(format!(
+                "cannot use {} for artifacts and failures: {error}; name another directory with --target-dir, or let this one be written to",
+                self.directory.display()
+            ))
         };
         fs::create_dir_all(&self.directory).map_err(doing)?;
         let file = File::create(self.directory.join("lock")).map_err(doing)?;

@@ -150,6 +150,8 @@ fn wanted(arguments: &ReplayArgs, workspace: &Workspace) -> Result<Wanted, Error
         locked: arguments.build.locked,
         offline: arguments.build.offline,
         frozen: arguments.build.frozen,
+        quiet: arguments.build.quiet,
+        verbose: arguments.build.verbose,
         ..merged(&stored.build, &arguments.build)
     };
     Ok(Wanted {

@@ -35,6 +35,7 @@ use std::time::Instant;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
+    arguments.habits.check()?;
     let workspace = Workspace::load(&arguments.build)?;
     let lock = workspace.lock()?;
     let build = build::build(&workspace, &arguments.targets, &arguments.build)?;

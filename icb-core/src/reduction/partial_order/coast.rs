@@ -6,8 +6,8 @@
 //! search *lands*: it makes the nodes and events of the steps written down, and goes on as if it had done so all along.
 //!
 //! So it changes nothing but the time that a search takes. What could show an alternative yet:
-//! 1. An event before, or at, the start of which (or of whose block) somebody is not to be tried yet: it is *open*. As long as it is
-//!    known to whoever acts, or commutes with what they do, nothing comes of it.
+//! 1. A race with an earlier event that is *open*: somebody is not to be tried yet right before it, or before its block. As long as whoever
+//!    acts knows it, or does what commutes with it, nothing comes of it.
 //! 2. The pending operation of another thread that conflicts with an open event: it is analysed anew when a step conflicts with it.
 //! 3. A thread that an open event has enabled (`Deferred`).
 //! 4. A choice that costs nothing: several threads that can go on where the one before has stopped, an outcome inside a step.
@@ -43,6 +43,8 @@ mod price {
     pub(super) const OPEN: i64 = 1;
     /// What is allowed for a point where nobody looks, because it has cost too much.
     pub(super) const ALLOWANCE: i64 = 2;
+    /// What a search may spend before anything has been saved: in a small one every look counts.
+    pub(super) const START: i64 = 1_000;
     /// No more is saved up.
     pub(super) const MOST: i64 = 20_000;
 }
@@ -93,7 +95,7 @@ impl Default for Coast {
             open: Vec::new(),
             judged: 0,
             is_fresh: false,
-            credit: price::MOST,
+            credit: price::START,
             counts: (0, 0),
         }
     }
@@ -138,6 +140,7 @@ impl Coast {
     }
 }
 
+/// What of all this belongs to the step at the position.
 fn of<T: Copy>(all: &[(u32, T)], position: usize) -> impl Iterator<Item = T> + '_ {
     let start = all.partition_point(|&(of, _)| (of as usize) < position);
     all[start..].iter().take_while(move |&&(of, _)| of as usize == position).map(|&(_, one)| one)
