@@ -113,6 +113,9 @@ impl PartialOrder {
             }
             remains.legs.push(Arc::new(leg));
         }
+        // What comes after the last part leads nowhere, and depends on how far the execution has been analysed.
+        let deepest = remains.parts.iter().map(|&(depth, _)| depth).max().unwrap_or(0);
+        remains.legs.truncate(deepest.saturating_sub(remains.base));
         self.depth = 0;
         remains
     }
@@ -129,7 +132,10 @@ impl PartialOrder {
         let mut together = (index..self.depth).take_while(|&later| {
             later == index || (later < self.events.len() && self.events.get(later).first == index)
         });
-        if together.all(|later| self.nodes[later].branches.is_empty()) {
+        // Where nobody else will be tried, nobody has to know; and not everything that the step touches may have been noted.
+        let is_left = |thread: usize| thread != node.chosen && !node.done.contains(thread);
+        let is_of_use = !node.spent && (!node.enabled.is_within(&known) || node.todo.iter().any(is_left));
+        if is_of_use && together.all(|later| self.nodes[later].branches.is_empty()) {
             sleepers.extend(self.sleeper(index));
         }
         let outcomes = node.branches.iter().map(|branch| branch.chosen).collect();
