@@ -127,6 +127,27 @@ impl SchedulingPoint<'_> {
         }
     }
 
+    /// The next step, to be written down until it has been taken: `previous` took the one before, `thread` takes it.
+    #[inline]
+    pub(crate) fn written_down(&self, previous: usize, thread: usize) -> Coasted {
+        Coasted {
+            number: self.step,
+            place: self.place,
+            enabled: self.enabled.word(),
+            early: self.early.word(),
+            ended: self.ended.word(),
+            yielded: self.yielded,
+            is_taken: false,
+            pauses: false,
+            previous: previous as u32,
+            thread: thread as u32,
+            thread_count: self.pending.len() as u32,
+            wanted: self.pending[previous],
+            operation: self.pending[previous],
+            only: None,
+        }
+    }
+
     /// Whether nobody is left.
     #[must_use]
     pub fn all_ended(&self) -> bool {

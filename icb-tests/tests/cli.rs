@@ -39,13 +39,18 @@ fn target() -> PathBuf {
 
 /// Runs the tool in the directory of a fixture.
 fn icb_with(fixture: &str, arguments: &str, variables: &[(&str, &str)]) -> Said {
+    icb_into(&target(), fixture, arguments, variables)
+}
+
+/// The same with another target directory.
+fn icb_into(target: &Path, fixture: &str, arguments: &str, variables: &[(&str, &str)]) -> Said {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
     let mut words = arguments.split(' ');
     let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(directory).arg(words.next().unwrap());
     let output = command
         .arg("--target-dir")
-        .arg(target())
+        .arg(target)
         .args(words)
         .env("COLUMNS", "120")
         .envs(variables.iter().copied())
@@ -98,14 +103,7 @@ fn bad_input_is_refused_in_one_sentence() {
         .check(USAGE, &["--instrument spin: none of the tested packages depends on icb-std", "--only"]);
     let file = target().join("no-directory");
     std::fs::create_dir_all(target()).and_then(|()| std::fs::write(&file, "")).unwrap();
-    let said = tool::command(env!("CARGO_TARGET_TMPDIR"))
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases"))
-        .args(["test", "--target-dir"])
-        .arg(&file)
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&said.stderr).into_owned();
-    Said { code: said.status.code().unwrap_or(-1), text }
+    icb_into(&file, "cases", "test", &[])
         .check(USAGE, &["no-directory", "name another directory with --target-dir"]);
     let said = icb_with("cases", "test", &[("ICB_MAX_BOUND", "two")]);
     said.check(USAGE, &["'two'", "a bound is a number of preemptions"]);

@@ -5,17 +5,13 @@
 
 use icb_core::program::{End, Program, Strategy};
 use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
-use icb_core::runtime::Settings;
 use icb_tests::random_real::compare::{MANNERS, WEAK_MANNERS};
 use icb_tests::random_real::generate;
 use icb_tests::random_real::language::{Instruction, Program as RandomProgram};
-use icb_tests::random_real::search::Manner;
-use icb_tests::random_real::walk::run;
+use icb_tests::random_real::search::{Manner, body};
 use icb_tests::searches::coroutines;
 use icb_tests::seeds;
-use icb_tests::watched::Slot;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Programs of every run.
@@ -23,7 +19,6 @@ const SEEDS: Range<u64> = 0..120;
 const MAX_BOUND: u32 = 3;
 /// Of each search so many executions are compared.
 const MAX_EXECUTIONS: usize = 4_000;
-const MAX_STEPS: u64 = 600;
 
 /// An execution: its bound, its steps, its terminal state, the message of its failure.
 type Run = (u32, u64, u128, String);
@@ -42,22 +37,8 @@ fn program(seed: u64) -> RandomProgram {
 }
 
 fn runs(seed: u64, manner: Manner, search: &mut dyn Strategy) -> Vec<Run> {
-    let settings = Settings {
-        granularity: manner.granularity,
-        spurious: manner.spurious,
-        weak_memory: manner.weak_memory,
-        unwind_failed: true,
-        max_steps: MAX_STEPS,
-        ..Settings::default()
-    };
-    let kept = Slot::default();
-    let (random, keep) = (Arc::new(program(seed)), kept.clone());
-    let body = move || {
-        run(&random, |shared| {
-            keep.put(shared);
-        });
-    };
-    let mut coroutines = coroutines(body, settings);
+    let (body, kept) = body(&program(seed));
+    let mut coroutines = coroutines(body, manner.settings());
     let mut runs = Vec::new();
     loop {
         while search.begin() {

@@ -120,22 +120,8 @@ impl Execution {
             return false;
         }
         let place = self.place();
-        self.coasting.steps.push(Coasted {
-            number: self.step_count,
-            place,
-            enabled: self.enabled.word(),
-            early: self.early.word(),
-            ended: self.ended.word(),
-            yielded: false,
-            is_taken: false,
-            pauses: false,
-            previous: me as u32,
-            thread: me as u32,
-            thread_count: self.thread_count as u32,
-            wanted: operation,
-            operation,
-            only: None,
-        });
+        let step = self.point(place, true).written_down(me, me);
+        self.coasting.steps.push(step);
         self.coasting.is_awaited = true;
         self.take_again(me);
         true

@@ -92,40 +92,33 @@ impl Execution {
 
     /// Tells the chooser of a step of the running thread that touched one object, where nobody else wants to know.
     pub(super) fn tell_single(&mut self, operation: Operation, mode: Mode) {
-        let access = Access { object: operation.object, mode };
-        if self.coasting.note(operation, access) {
-            return;
-        }
-        let thread = ThreadId::new(self.current);
-        let step = Taken { thread, operation, accesses: &[access], yielded: false };
-        let coasts = self.coasting.is_on;
-        self.chooser_mut().stepped(&step);
-        if coasts {
-            self.begin_coasting();
-        }
+        self.tell(operation, &[Access { object: operation.object, mode }]);
     }
 
     /// Tells the chooser of the step, if it wants to know. The accesses stand in `accesses`.
     #[inline]
     pub(super) fn tell_step(&mut self, operation: Operation) {
-        if let &[only] = &self.accesses[..]
+        if self.every_point && self.chooser.is_some() {
+            let accesses = std::mem::take(&mut self.accesses);
+            self.tell(operation, &accesses);
+            self.accesses = accesses;
+        }
+    }
+
+    /// Tells the chooser of the step, unless it has been written down where it is not asked.
+    #[inline(always)]
+    fn tell(&mut self, operation: Operation, accesses: &[Access]) {
+        if let &[only] = accesses
             && self.coasting.note(operation, only)
         {
             return;
         }
         let coasts = self.coasting.is_on;
-        self.stop_coasting();
-        if self.every_point
-            && let Some(chooser) = self.chooser
-        {
-            let yielded = is_pause(operation.action);
-            let thread = ThreadId::new(self.current);
-            let step = Taken { thread, operation, accesses: &self.accesses, yielded };
-            // SAFETY: see `chooser_mut`.
-            unsafe { (*chooser).stepped(&step) };
-            if coasts {
-                self.begin_coasting();
-            }
+        let thread = ThreadId::new(self.current);
+        let step = Taken { thread, operation, accesses, yielded: is_pause(operation.action) };
+        self.chooser_mut().stepped(&step);
+        if coasts {
+            self.begin_coasting();
         }
     }
 

@@ -39,6 +39,33 @@ pub struct Manner {
     pub weak_memory: bool,
 }
 
+impl Manner {
+    /// The settings of executions that are run so.
+    #[must_use]
+    pub fn settings(self) -> Settings {
+        Settings {
+            granularity: self.granularity,
+            spurious: self.spurious,
+            weak_memory: self.weak_memory,
+            unwind_failed: true,
+            max_steps: MAX_STEPS,
+            ..Settings::default()
+        }
+    }
+}
+
+/// The body of the program, and where each execution leaves what its threads share.
+pub fn body(program: &Program) -> (impl Fn() + Send + Sync + 'static, Slot<Arc<Shared>>) {
+    let kept: Slot<Arc<Shared>> = Slot::default();
+    let (program, keep) = (Arc::new(program.clone()), kept.clone());
+    let body = move || {
+        run(&program, |shared| {
+            keep.put(shared);
+        });
+    };
+    (body, kept)
+}
+
 /// What was found up to a bound.
 pub type Level = watched::Level<Outcome>;
 
@@ -76,22 +103,8 @@ const MAX_STEPS: u64 = 600;
 
 /// Runs a search of the program.
 pub fn search(program: &Program, manner: Manner, strategy: &mut dyn Strategy, max_executions: u64) -> Found {
-    let settings = Settings {
-        granularity: manner.granularity,
-        spurious: manner.spurious,
-        weak_memory: manner.weak_memory,
-        unwind_failed: true,
-        max_steps: MAX_STEPS,
-        ..Settings::default()
-    };
-    let kept: Slot<Arc<Shared>> = Slot::default();
-    let (program, keep) = (Arc::new(program.clone()), kept.clone());
-    let body = move || {
-        run(&program, |shared| {
-            keep.put(shared);
-        });
-    };
-    let found = watched::search(body, settings, strategy, Some(max_executions), |_, result| {
+    let (body, kept) = body(program);
+    let found = watched::search(body, manner.settings(), strategy, Some(max_executions), |_, result| {
         let shared = kept.take();
         let record = || shared.map(|shared| shared.take_record()).unwrap_or_default();
         match &result.end {

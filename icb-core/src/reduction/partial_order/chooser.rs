@@ -141,13 +141,7 @@ impl PartialOrder {
             return Some(thread);
         }
         let index = self.cursor;
-        self.events.introduce(point.pending.len());
-        self.note_stop(index, point);
-        if self.tries_to_send {
-            self.note_receiver(point);
-        }
-        self.read_pending(point);
-        self.push_node(point, place);
+        self.arrive(index, point, place);
         self.analyse(index, point, None);
         let prescribed = self.follow(index);
         if prescribed.is_some_and(|t| !point.enabled.contains(t) && !point.early.contains(t)) {
@@ -161,6 +155,18 @@ impl PartialOrder {
         };
         self.take_choice(index, thread, point, place);
         Some(ThreadId::new(thread))
+    }
+
+    /// The execution is the first to come to this point: a node is made.
+    #[inline]
+    pub(super) fn arrive(&mut self, index: usize, point: &SchedulingPoint<'_>, place: u64) {
+        self.events.introduce(point.pending.len());
+        self.note_stop(index, point);
+        if self.tries_to_send {
+            self.note_receiver(point);
+        }
+        self.read_pending(point);
+        self.push_node(point, place);
     }
 
     /// The thread has been chosen at the node, which has just been made.

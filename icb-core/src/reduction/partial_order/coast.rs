@@ -50,7 +50,7 @@ mod price {
 }
 
 /// Where the running execution coasts, and what it has done since.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Coast {
     pub(super) is_on: bool,
     steps: Vec<Coasted>,
@@ -73,32 +73,10 @@ pub(super) struct Coast {
     judged: usize,
     /// The open events that the last execution has left have been judged anew.
     is_fresh: bool,
-    /// What has been saved so far, less what it has cost; below 0 nobody looks whether an execution can coast.
-    credit: i64,
+    /// What it has cost so far, less what it has saved; above [`price::START`] nobody looks whether an execution can coast.
+    debt: i64,
     /// Steps written down, and landings, in all executions.
     counts: (u64, u64),
-}
-
-impl Default for Coast {
-    fn default() -> Self {
-        Coast {
-            is_on: false,
-            steps: Vec::new(),
-            several: Vec::new(),
-            parts: Vec::new(),
-            branches: Vec::new(),
-            pending: Vec::new(),
-            is_loose: false,
-            is_guarded: false,
-            unknown: Vec::new(),
-            waiting: Footprint::default(),
-            open: Vec::new(),
-            judged: 0,
-            is_fresh: false,
-            credit: price::START,
-            counts: (0, 0),
-        }
-    }
 }
 
 impl Coast {
@@ -108,16 +86,17 @@ impl Coast {
 
     /// The first `kept` events are repeated, and the others are other ones.
     pub(super) fn rewind(&mut self, kept: usize) {
-        self.clear();
+        self.clear(-price::SAVED);
         self.is_fresh = false;
         self.judged = self.judged.min(kept);
         while self.open.pop_if(|event| *event as usize >= kept).is_some() {}
     }
 
-    fn clear(&mut self) {
+    /// Forgets the steps, each of which has cost so much.
+    fn clear(&mut self, cost: i64) {
         self.is_on = false;
         self.counts.0 += self.steps.len() as u64;
-        self.credit = price::MOST.min(self.credit + price::SAVED * self.steps.len() as i64);
+        self.debt = (self.debt + cost * self.steps.len() as i64).max(price::START - price::MOST);
         self.steps.clear();
         self.several.clear();
         self.parts.clear();
@@ -187,8 +166,8 @@ impl PartialOrder {
         if self.bound_pruned == 0 || self.budget.is_none_or(|budget| parent.cost + 1 < budget) {
             return false;
         }
-        if self.coast.credit < 0 {
-            self.coast.credit += price::ALLOWANCE;
+        if self.coast.debt > price::START {
+            self.coast.debt -= price::ALLOWANCE;
             return false;
         }
         self.begin_coasting_there(point)
@@ -221,10 +200,7 @@ impl PartialOrder {
             return false;
         }
         self.look_for_open_events();
-        if self.deferred.iter().any(|deferred| self.is_open(deferred.index))
-            || self.is_in_reach(previous, point)
-            || !self.guard(previous, point)
-        {
+        if self.deferred.iter().any(|deferred| self.is_open(deferred.index)) || !self.guard(previous, point) {
             return false;
         }
         self.note_stop(index, point);
@@ -253,23 +229,12 @@ impl PartialOrder {
         let unjudged = self.coast.judged..count;
         open.extend(unjudged.filter(|&event| self.is_open(event)).map(|event| event as u32));
         let pairs = open.len() * (1 + self.events.thread_count());
-        self.coast.credit -= price::LOOK + price::OPEN * pairs as i64;
+        self.coast.debt += price::LOOK + price::OPEN * pairs as i64;
         self.coast.open = open;
         self.coast.judged = count;
     }
 
-    /// Whether the thread's pending operation conflicts with an open event that it does not know.
-    fn is_in_reach(&self, thread: usize, point: &SchedulingPoint<'_>) -> bool {
-        let known = self.events.known(thread);
-        self.coast.open.iter().any(|&event| {
-            let event = self.events.get(event as usize);
-            event.thread != thread
-                && event.number > known.get(event.thread)
-                && dependence::accesses(point.pending[thread]).any(|access| event.footprint.minds(access))
-        })
-    }
-
-    /// Notes what must not be touched. `previous` is known to be out of reach. `false`: the newest event touches it.
+    /// Notes what must not be touched. `false`: what `previous` wants to do touches it, or the newest event does.
     fn guard(&mut self, previous: usize, point: &SchedulingPoint<'_>) -> bool {
         let Coast { is_guarded, unknown, waiting, open, .. } = &mut self.coast;
         *is_guarded = false;
@@ -295,7 +260,10 @@ impl PartialOrder {
             }
             *is_guarded = true;
             let pending = || dependence::accesses(point.pending[thread]);
-            if thread != previous && pending().any(|access| unknown.minds(access)) {
+            if pending().any(|access| unknown.minds(access)) {
+                if thread == previous {
+                    return false;
+                }
                 pending().for_each(|access| waiting.add(access));
             }
         }
@@ -330,22 +298,7 @@ impl PartialOrder {
         if coast.is_guarded && coast.is_met_by(previous, *wanted) {
             return None;
         }
-        coast.steps.push(Coasted {
-            number: point.step,
-            place: point.place,
-            enabled: point.enabled.word(),
-            early: point.early.word(),
-            ended: point.ended.word(),
-            yielded: point.yielded,
-            previous: previous as u32,
-            thread_count: point.pending.len() as u32,
-            wanted: *wanted,
-            thread: next as u32,
-            is_taken: false,
-            pauses: false,
-            operation: *wanted,
-            only: None,
-        });
+        coast.steps.push(point.written_down(previous, next));
         Some(ThreadId::new(next))
     }
 
@@ -460,10 +413,7 @@ impl PartialOrder {
                 place: step.place,
             };
             let place = Foreseen::place(step.place, &enabled, &early);
-            self.events.introduce(point.pending.len());
-            self.note_stop(index, &point);
-            self.read_pending(&point);
-            self.push_node(&point, place);
+            self.arrive(index, &point, place);
             self.take_choice(index, step.thread as usize, &point, place);
             for branch in of(&coast.branches, position) {
                 self.branch_cursor += 1;
@@ -488,8 +438,7 @@ impl PartialOrder {
         }
         self.coast = coast;
         self.coast.counts.1 += 1;
-        self.coast.credit -= (price::SAVED + price::LANDED) * self.coast.steps.len() as i64;
-        self.coast.clear();
+        self.coast.clear(price::LANDED);
     }
 
     /// The block that was running when the execution began to coast learns what it has touched since; see
@@ -498,8 +447,7 @@ impl PartialOrder {
         let Some(&Event { block, thread, yielded, .. }) = self.events.last() else { return };
         let node = &mut self.nodes[block];
         // Everybody is to be tried there already: who is left finds the choice asleep.
-        let is_left = |thread: usize| thread != node.chosen && !node.done.contains(thread);
-        let is_wanted = block >= self.fresh && block <= deepest && node.todo.iter().any(is_left);
+        let is_wanted = block >= self.fresh && block <= deepest && node.has_left();
         if !yielded && is_wanted && !node.spent {
             for (position, step) in self.coast.steps.iter().enumerate() {
                 if step.thread as usize != thread {
@@ -527,7 +475,7 @@ impl PartialOrder {
                 }
             }
         }
-        self.coast.clear();
+        self.coast.clear(-price::SAVED);
     }
 }
 

@@ -188,6 +188,11 @@ impl Node {
         self.branches.is_empty() && self.todo.is_only(self.chosen)
     }
 
+    /// Whether somebody is still to be tried after the choice.
+    pub(super) fn has_left(&self) -> bool {
+        self.todo.iter().any(|thread| thread != self.chosen && !self.done.contains(thread))
+    }
+
     /// What it costs to let the thread run here.
     #[inline]
     pub(super) fn switch_cost(&self, thread: usize) -> u32 {

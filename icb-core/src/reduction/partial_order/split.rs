@@ -133,8 +133,7 @@ impl PartialOrder {
             later == index || (later < self.events.len() && self.events.get(later).first == index)
         });
         // Where nobody else will be tried, nobody has to know; and not everything that the step touches may have been noted.
-        let is_left = |thread: usize| thread != node.chosen && !node.done.contains(thread);
-        let is_of_use = !node.spent && (!node.enabled.is_within(&known) || node.todo.iter().any(is_left));
+        let is_of_use = !node.spent && (!node.enabled.is_within(&known) || node.has_left());
         if is_of_use && together.all(|later| self.nodes[later].branches.is_empty()) {
             sleepers.extend(self.sleeper(index));
         }
