@@ -9,7 +9,7 @@ use icb_tests::random_real::compare::{MANNERS, WEAK_MANNERS};
 use icb_tests::random_real::generate;
 use icb_tests::random_real::language::{Instruction, Program as RandomProgram};
 use icb_tests::random_real::search::{Manner, body};
-use icb_tests::searches::coroutines;
+use icb_tests::searches::{coroutines, reduced};
 use icb_tests::seeds;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -105,4 +105,22 @@ fn coasting_changes_nothing_in_parts_of_a_search() {
             compare(seed, manner, &mut cut(search()), &mut cut(search().without_coasting()));
         }
     });
+}
+
+/// A thread is spawned by a step that is written down, and others follow before its parent can be left: random programs that have once
+/// lost a step so.
+#[test]
+fn a_thread_that_is_spawned_meanwhile_is_taken_notice_of() {
+    for seed in [1_074_804] {
+        for manner in MANNERS.into_iter().chain(WEAK_MANNERS) {
+            for bound in 0..=MAX_BOUND {
+                compare(
+                    seed,
+                    manner,
+                    &mut reduced(Some(bound)),
+                    &mut reduced(Some(bound)).without_coasting(),
+                );
+            }
+        }
+    }
 }
