@@ -191,6 +191,22 @@ fn what_was_lost_once_is_found() {
             "who frees what a thread leaves",
             &[&[Spawn(1), Spawn(2), Detach(1), CellRead(0)], &[CellWrite(0)], &[]],
         ),
+        (
+            "what another outcome leads to",
+            &[
+                &[Load(0, relaxed), Load(1, relaxed), Spawn(1), Spawn(2), Join(1), Join(2)],
+                &[Add(0, relaxed), Choose(2), Store(1, 1, relaxed)],
+                &[Store(1, 2, relaxed), Load(1, relaxed)],
+            ],
+        ),
+        (
+            "what another outcome of a step in the block leads to",
+            &[
+                &[Load(0, relaxed), Load(1, relaxed), Spawn(1), Spawn(2), Join(1), Join(2)],
+                &[Add(0, relaxed), Choose(2), Store(1, 1, relaxed), Add(0, relaxed)],
+                &[Store(1, 2, relaxed), Load(1, relaxed)],
+            ],
+        ),
         ("a receiver that waits", &[&[Spawn(1), Spawn(2)], &[ReceiveTimeout(0)], &[TrySend(0)]]),
     ];
     for &(name, threads) in programs {
@@ -222,7 +238,7 @@ fn loops_that_never_pause_keep_their_outcomes() {
 #[test]
 fn flaws_are_found() {
     const PROGRAMS: u64 = 20_000;
-    const FLAWS: [Flaw; 7] = [
+    const FLAWS: [Flaw; 8] = [
         Flaw::NoConservativePoints,
         Flaw::NaiveSleep,
         Flaw::BlockedIgnored,
@@ -230,6 +246,7 @@ fn flaws_are_found() {
         Flaw::OneCandidate,
         Flaw::PartsIgnored,
         Flaw::NumbersTrusted,
+        Flaw::FirstOutcomeTrusted,
     ];
     for flaw in FLAWS {
         let flawed = |bound| reduced(bound).flawed(flaw);

@@ -3,7 +3,7 @@
 use super::language::{Instruction, Program};
 use super::search::{Found, Level, Manner, Outcome, search};
 use icb_core::program::Granularity;
-use icb_core::reduction::PartialOrder;
+use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
 use icb_core::search::{ContextBounded, DepthFirst};
 
 /// A reduced search: of the bounds up to the given one, or without a bound.
@@ -23,6 +23,11 @@ pub const WEAK_MANNERS: [Manner; 2] = [
     Manner { granularity: Granularity::EveryAccess, spurious: true, weak_memory: true },
 ];
 
+/// One of so many programs is searched in items of a few executions too.
+const CUT_UP: u64 = 8;
+/// Such a search may take so many times as many executions.
+const CUT_UP_MORE: u64 = 4;
+
 /// What was compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
@@ -34,6 +39,8 @@ pub struct Tally {
     pub plain: u64,
     /// Executions of the reduced ones.
     pub reduced: u64,
+    /// Executions of those that were cut up into items.
+    pub cut_up: u64,
     /// Cases in which some execution failed.
     pub failing: u64,
     /// Cases in which some execution was cut short by a failure.
@@ -48,6 +55,7 @@ impl std::ops::AddAssign for Tally {
         self.skipped += other.skipped;
         self.plain += other.plain;
         self.reduced += other.reduced;
+        self.cut_up += other.cut_up;
         self.failing += other.failing;
         self.cut += other.cut;
         self.cut_short += other.cut_short;
@@ -87,13 +95,16 @@ pub fn compare(
     for (bound, expected) in plain.levels.iter().enumerate() {
         let bound = bounds.map(|_| bound as u32);
         let found = search(program, manner, &mut reduced(bound), 20 * max_executions);
-        let what = match last(&found) {
-            Some(found) => {
-                tally.reduced += found.execution_count;
-                judge(program, expected, found, &mut tally)
-            }
-            None => Some("the reduced search does not end".to_owned()),
-        };
+        tally.reduced += last(&found).map_or(0, |found| found.execution_count);
+        let mut what = judge_search(program, expected, &found, &mut tally);
+        if what.is_none() && program.seed.is_multiple_of(CUT_UP) {
+            let items = Doing::new(reduced(bound)).max_executions(1 + program.seed / CUT_UP % 7);
+            let found =
+                search(program, manner, &mut SplitSearch::of_items(items), CUT_UP_MORE * 20 * max_executions);
+            tally.cut_up += last(&found).map_or(0, |found| found.execution_count);
+            what = judge_search(program, expected, &found, &mut Tally::default())
+                .map(|what| format!("cut up into items: {what}"));
+        }
         if let Some(what) = what {
             return Err(Difference { manner, bound, what });
         }
@@ -108,6 +119,14 @@ pub fn compare(
 
 fn last(found: &Found) -> Option<&Level> {
     found.levels.last().filter(|_| !found.stopped)
+}
+
+/// What is wrong with what the reduced search found, or with how it ended.
+fn judge_search(program: &Program, expected: &Level, found: &Found, tally: &mut Tally) -> Option<String> {
+    match last(found) {
+        Some(found) => judge(program, expected, found, tally),
+        None => Some("the reduced search does not end".to_owned()),
+    }
 }
 
 /// What is wrong with what the reduced search found.

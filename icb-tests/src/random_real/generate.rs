@@ -69,7 +69,11 @@ pub fn program(seed: u64) -> Program {
     if seed % 8 == 5 {
         random.goes_round(&mut threads);
     }
-    Program { seed, threads, channels, barriers, counted_drop }
+    let chooses = seed % 5 == 2;
+    if chooses {
+        random.goes_different_ways(&mut threads);
+    }
+    Program { seed, threads, channels, barriers, counted_drop, is_acquainted: chooses || seed % 3 == 0 }
 }
 
 /// A small generator (SplitMix64).
@@ -156,6 +160,17 @@ impl Random {
                 position..=position,
                 [Lock(variable), Store(variable, 1, Order::Relaxed), Unlock(variable)],
             );
+        }
+    }
+
+    /// What threads do depends on what they choose, and on what they see.
+    fn goes_different_ways(&mut self, threads: &mut [Thread]) {
+        for _ in 0..1 + self.below(2) {
+            let (variable, order) = (self.object(), self.order());
+            let way = self.pick(&[Choose(2), Choose(2), SkipIfZero(variable, order)]);
+            let code = &mut threads[self.below(threads.len())].code;
+            let position = spawns(code) + self.below(code.len() + 1 - spawns(code));
+            code.insert(position, way);
         }
     }
 

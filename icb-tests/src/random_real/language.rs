@@ -89,7 +89,10 @@ pub enum Instruction {
     ArcDowngrade,
     WeakUpgrade,
     WeakDrop,
+    /// One of so many outcomes: the first leaves out all but one as many of the instructions that follow, the last none.
     Choose(usize),
+    /// If the variable is 0, so is the next one.
+    SkipIfZero(usize, Order),
     CellRead(usize),
     CellWrite(usize),
     /// From here on the end of the thread, or the unwinding of its stack, adds to a variable.
@@ -147,6 +150,8 @@ pub struct Program {
     pub barriers: Vec<usize>,
     /// The last `Arc` adds to variable 0 when it goes.
     pub counted_drop: bool,
+    /// The main thread uses every object before it does anything else, so that each is known before there are other threads.
+    pub is_acquainted: bool,
 }
 
 /// How many objects of each other kind every program has.
@@ -195,7 +200,8 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "random real program, seed {}", self.seed)?;
         write!(f, ", channels {:?}, barriers {:?}", self.channels, self.barriers)?;
-        writeln!(f, "{}", if self.counted_drop { ", counted drop" } else { "" })?;
+        write!(f, "{}", if self.counted_drop { ", counted drop" } else { "" })?;
+        writeln!(f, "{}", if self.is_acquainted { ", acquainted" } else { "" })?;
         for (index, thread) in self.threads.iter().enumerate() {
             let keeps = if thread.keeps { " (keeps)" } else { "" };
             writeln!(f, "  T{index}{keeps}: {:?}", thread.code)?;

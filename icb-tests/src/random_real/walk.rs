@@ -78,6 +78,44 @@ impl Shared {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Uses every object that the program uses, and leaves it as it is.
+    fn use_everything(&self) {
+        use Instruction::*;
+        let program = &self.program;
+        for object in 0..OBJECT_COUNT {
+            let is_variable = |instruction| match instruction {
+                Load(v, _)
+                | Store(v, ..)
+                | Add(v, _)
+                | Swap(v, ..)
+                | Assert(v)
+                | Defer(v)
+                | SkipIfZero(v, _) => v == object,
+                Exchange { variable, .. }
+                | SpinWhileZero { variable, .. }
+                | AwaitNonZero { variable, .. }
+                | GoRound { variable, .. }
+                | CallOnce { variable, .. }
+                | OnceGetOrInit { variable, .. } => variable == object,
+                _ => false,
+            };
+            if program.has(is_variable) {
+                self.variables[object].load(Ordering::Relaxed);
+            }
+            let is_mutex = |instruction| matches!(instruction, Lock(m) | TryLock(m) | IsPoisoned(m) | Wait(m) | WaitTimeout(m) if m == object);
+            if program.has(is_mutex) {
+                drop(self.mutexes[object].lock());
+            }
+            let is_rwlock = |instruction| matches!(instruction, Read(l) | TryRead(l) | Write(l) | TryWrite(l) if l == object);
+            if program.has(is_rwlock) {
+                drop(self.rwlocks[object].read());
+            }
+            if program.has(|instruction| matches!(instruction, NotifyOne(c) | NotifyAll(c) if c == object)) {
+                self.condvars[object].notify_all();
+            }
+        }
+    }
+
     /// What has been noted.
     pub fn take_record(&self) -> Record {
         std::mem::take(&mut *self.record())
@@ -166,6 +204,9 @@ impl Drop for Deferred<'_> {
 pub fn run(program: &std::sync::Arc<Program>, keep: impl FnOnce(std::sync::Arc<Shared>)) {
     let shared = std::sync::Arc::new(Shared::new(program));
     keep(std::sync::Arc::clone(&shared));
+    if program.is_acquainted {
+        shared.use_everything();
+    }
     let mine = deal(&shared);
     walk(&shared, 0, mine);
 }
@@ -248,9 +289,14 @@ fn walk(shared: &std::sync::Arc<Shared>, thread: usize, hand: Hand) {
         weak: Vec::new(),
         children: (0..threads).map(|_| None).collect(),
         began: None,
+        left_out: 0,
     };
     for &instruction in &shared.program.threads[thread].code {
-        walker.perform(instruction);
+        let is_left_out = walker.left_out > 0 && !matches!(instruction, Instruction::Spawn(_));
+        walker.left_out = walker.left_out.saturating_sub(1);
+        if !is_left_out {
+            walker.perform(instruction);
+        }
     }
     walker.end();
 }
@@ -266,6 +312,8 @@ struct Walker<'s> {
     weak: Vec<Weak<Payload>>,
     children: Vec<Option<JoinHandle<()>>>,
     began: Option<Instant>,
+    /// So many instructions are left out, unless they spawn.
+    left_out: usize,
 }
 
 const NOTHING: u64 = 900;
@@ -341,7 +389,16 @@ impl<'s> Walker<'s> {
                 self.pause(instruction)
             }
             Arrive(barrier) => self.see(u64::from(self.shared.barriers[barrier].wait().is_leader())),
-            Choose(n) => self.see(icb_std::model::choose(n) as u64),
+            Choose(n) => {
+                let outcome = icb_std::model::choose(n);
+                self.see(outcome as u64);
+                self.left_out = n - 1 - outcome;
+            }
+            SkipIfZero(variable, order) => {
+                let value = self.shared.variables[variable].load(load(order));
+                self.see(value);
+                self.left_out = usize::from(value == 0);
+            }
             // SAFETY: the pointer is valid during the call, and nobody else runs meanwhile; see `Cell`.
             CellRead(cell) => self.see(self.shared.cells[cell].0.with(|value| unsafe { *value })),
             CellWrite(cell) => {

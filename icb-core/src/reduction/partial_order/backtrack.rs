@@ -25,7 +25,8 @@ impl PartialOrder {
         }
         let continued = node.previous == Some(thread) && !node.previous_yielded;
         let naive = self.flaw == Flaw::NaiveSleep;
-        let footprint = if !self.is_bounded() || continued || node.stops || naive {
+        let stops = node.stops && (!node.has_gone_on || self.flaw == Flaw::FirstOutcomeTrusted);
+        let footprint = if !self.is_bounded() || continued || stops || naive {
             &node.step
         } else if self.rule == SleepRule::Block {
             &node.block

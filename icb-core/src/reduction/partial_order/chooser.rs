@@ -284,7 +284,18 @@ impl PartialOrder {
                 if let Some(event) = self.events.last().filter(|_| self.events.len() == index) {
                     self.nodes[event.first].stops = true;
                 }
+            } else if !node.branches.is_empty() {
+                self.note_going_on(index);
             }
+        }
+    }
+
+    /// The step before has several outcomes, and its thread could go on after this one.
+    #[cold]
+    fn note_going_on(&mut self, index: usize) {
+        self.nodes[index - 1].has_gone_on = true;
+        if let Some(event) = self.events.last().filter(|_| self.events.len() == index) {
+            self.nodes[event.first].has_gone_on = true;
         }
     }
 
@@ -317,7 +328,7 @@ impl PartialOrder {
             let is_spent = self.nodes[index].spent;
             if is_spent && first == index {
                 // Nobody else is tried there, so nobody sleeps there because of this.
-                if block < self.fresh || self.nodes[block].spent {
+                if self.nodes[block].spent {
                     continue;
                 }
                 if let Some(only) = event.only.filter(|_| event.action != Action::Spawn) {
@@ -341,9 +352,7 @@ impl PartialOrder {
                 // A free step and the one it leads to go to sleep together.
                 self.nodes[first].step.add_all(footprint);
             }
-            if block >= self.fresh {
-                self.nodes[block].block.add_all(footprint);
-            }
+            self.nodes[block].block.add_all(footprint);
         }
         self.note_coasted_footprints(deepest);
     }

@@ -447,7 +447,7 @@ impl PartialOrder {
         let Some(&Event { block, thread, yielded, .. }) = self.events.last() else { return };
         let node = &mut self.nodes[block];
         // Everybody is to be tried there already: who is left finds the choice asleep.
-        let is_wanted = block >= self.fresh && block <= deepest && node.has_left();
+        let is_wanted = block <= deepest && node.has_left();
         if !yielded && is_wanted && !node.spent {
             for (position, step) in self.coast.steps.iter().enumerate() {
                 if step.thread as usize != thread {

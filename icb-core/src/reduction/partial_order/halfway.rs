@@ -61,9 +61,9 @@ impl Node {
         } = self;
         let Node { previous_pending, cost, todo, done, slept, sleep, inherited_count, chosen, place, .. } =
             self;
-        let Node { number, script: _, branches, step, block, stops, spent, .. } = self;
+        let Node { number, script: _, branches, step, block, stops, has_gone_on, spent, .. } = self;
         [enabled, early, todo, done, slept].iter().for_each(|set| write_set(bytes, set));
-        let flags = [spent, freed, previous_yielded, previous_blocked, stops];
+        let flags = [has_gone_on, spent, freed, previous_yielded, previous_blocked, stops];
         write(bytes, flags.iter().fold(0, |word, &&flag| word << 1 | u64::from(flag)));
         let numbers = [
             *object_count as u64,
@@ -122,6 +122,7 @@ impl Node {
             step,
             block,
             stops: flag(0),
+            has_gone_on: flag(5),
             spent: flag(4),
         })
     }

@@ -83,6 +83,8 @@ pub enum Flaw {
     NoFallback,
     /// What a thread does while it unwinds is not analysed.
     PartsIgnored,
+    /// What a step with several outcomes leads to is what its first outcome leads to.
+    FirstOutcomeTrusted,
     /// Sleeping blocks name objects that are new as if their numbers were the same in every execution.
     NumbersTrusted,
 }

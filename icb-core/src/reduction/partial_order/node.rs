@@ -89,10 +89,12 @@ pub(super) struct Node {
     pub(super) branches: Vec<Branch>,
     /// What the chosen thread's step touches, over all its outcomes.
     pub(super) step: Footprint,
-    /// What its uninterrupted run from here touches, recorded in the first run with this choice.
+    /// What its uninterrupted run from here touches, over all outcomes of the steps in it.
     pub(super) block: Footprint,
     /// Right after its step the chosen thread could not go on at once: it was blocked, had ended or had yielded.
     pub(super) stops: bool,
+    /// With another outcome of its step it could.
+    pub(super) has_gone_on: bool,
     /// The bound allows nothing here but that the thread that ran before goes on.
     pub(super) spent: bool,
 }
@@ -107,6 +109,7 @@ impl Node {
         self.step.clear();
         self.block.clear();
         self.stops = false;
+        self.has_gone_on = false;
         self.previous_pending.clear();
     }
 
@@ -118,6 +121,7 @@ impl Node {
         self.step.clear();
         self.block.clear();
         self.stops = false;
+        self.has_gone_on = false;
     }
 
     /// Who sleeps after the parent's step sleeps here, but for those whom the step wakes.

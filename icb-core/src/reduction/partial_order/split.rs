@@ -1,6 +1,7 @@
 //! Doing work items, and cutting one up that has become long. It knows what is left of an item, not who does it.
 
 use super::PartialOrder;
+use super::events::Event;
 use super::item::{Extra, Item, Leg, Remains};
 use std::sync::Arc;
 
@@ -127,10 +128,11 @@ impl PartialOrder {
         let asleep = sleepers.len();
         let mut known = node.todo.clone();
         node.done.iter().for_each(|thread| known.insert(thread));
-        // What a step with several outcomes touches, or a free one that leads to it, is not known before all of them have
-        // been tried.
+        // What a step with several outcomes touches, or a free one that leads to it, or the block that it is in, is not known before
+        // all of them have been tried.
         let mut together = (index..self.depth).take_while(|&later| {
-            later == index || (later < self.events.len() && self.events.get(later).first == index)
+            let belongs = |event: &Event| event.first == index || event.block == index;
+            later == index || (later < self.events.len() && belongs(self.events.get(later)))
         });
         // Where nobody else will be tried, nobody has to know; and not everything that the step touches may have been noted.
         let is_of_use = !node.spent && (!node.enabled.is_within(&known) || node.has_left());
