@@ -4,10 +4,12 @@
 //!
 //! The long run: `ICB_SEEDS=0..20000 cargo test --release -p icb-tests --test reduction_campaign -- --nocapture`.
 
-use icb_core::reduction::Flaw;
+use icb_core::reduction::{Flaw, Visited};
 use icb_core::search::ContextBounded;
 use icb_std::model::{Builder, Reduction, Report};
-use icb_tests::random_real::compare::{Difference, MANNERS, Tally, WEAK_MANNERS, compare, shrink};
+use icb_tests::random_real::compare::{
+    Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_bound_by_bound, shrink,
+};
 use icb_tests::random_real::generate;
 use icb_tests::random_real::language::Instruction::{self, *};
 use icb_tests::random_real::language::{Order, Program, Thread, Way};
@@ -23,6 +25,8 @@ use std::sync::{Arc, Mutex};
 const SEEDS: Range<u64> = 0..600;
 /// Those that are run with stale values too.
 const WEAK_SEEDS: Range<u64> = 0..100;
+/// Those that are searched with a table of states.
+const TABLE_SEEDS: Range<u64> = 0..200;
 const MAX_BOUND: u32 = 3;
 /// Bounds whose plain search would run more executions are left out.
 const MAX_EXECUTIONS: u64 = 1_500;
@@ -82,6 +86,25 @@ fn random_programs_with_stale_values_keep_their_outcomes() {
     let seeds = seeds::from_environment().unwrap_or(WEAK_SEEDS);
     campaign(&WEAK_MANNERS, seeds.clone(), Some(MAX_BOUND));
     campaign(&WEAK_MANNERS, seeds, None);
+}
+
+/// The search with a table of states: see `tests/visited.rs`.
+#[test]
+fn random_programs_keep_their_outcomes_with_a_table_of_states() {
+    let total = Mutex::new(Tally::default());
+    seeds::for_each(seeds::from_environment().unwrap_or(TABLE_SEEDS), |seed| {
+        let program = generate::program(seed);
+        for manner in MANNERS {
+            let mut search = Visited::new(Some(MAX_BOUND));
+            match compare_bound_by_bound(&program, manner, MAX_BOUND, MAX_EXECUTIONS, &mut search) {
+                Ok(tally) => *total.lock().expect("no panics here") += tally,
+                Err(difference) => panic!("{difference:?}\n{program}"),
+            }
+        }
+    });
+    let total = total.into_inner().expect("no panics here");
+    println!("{total:?}");
+    assert!(total.cases > 1_000 || seeds::from_environment().is_some(), "too little was compared");
 }
 
 /// The program of these threads, with two channels and two barriers.

@@ -64,6 +64,8 @@ pub struct Visited {
     previous: Option<usize>,
     /// Outcomes chosen inside the step, and whether it goes on early: they tell apart what accesses do not.
     tag: u64,
+    /// A thread has been chosen and has not taken its step yet.
+    is_in_step: bool,
     divergence: Option<String>,
 }
 
@@ -91,6 +93,7 @@ impl Visited {
             spawn_counts: Vec::new(),
             previous: None,
             tag: 0,
+            is_in_step: false,
             divergence: None,
         }
     }
@@ -221,6 +224,7 @@ impl Chooser for Visited {
             None => self.visit(point),
         };
         self.tag = chosen.map_or(0, |thread| u64::from(point.is_early(thread)));
+        self.is_in_step = true;
         chosen
     }
 
@@ -240,6 +244,12 @@ impl Chooser for Visited {
             }
         };
         self.tag = self.tag.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(chosen) + 2);
+        if !self.is_in_step {
+            // The step has been taken: nothing but this tells apart what its thread does next.
+            let thread = point.thread.index();
+            self.introduce(thread + 1);
+            self.state.step_many(thread, &[], std::mem::take(&mut self.tag));
+        }
         chosen
     }
 
@@ -253,6 +263,7 @@ impl Chooser for Visited {
         self.previous = Some(thread);
         self.state.step_many(thread, step.accesses, self.tag);
         self.tag = 0;
+        self.is_in_step = false;
     }
 
     fn ended(&mut self, thread: ThreadId, object: ObjectId) {
@@ -293,6 +304,7 @@ impl Strategy for Visited {
         self.object_count = 0;
         self.previous = None;
         self.tag = 0;
+        self.is_in_step = false;
         if !self.started {
             self.started = true;
             return true;

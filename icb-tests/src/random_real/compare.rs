@@ -2,7 +2,7 @@
 
 use super::language::{Instruction, Program};
 use super::search::{Found, Level, Manner, Outcome, search};
-use icb_core::program::Granularity;
+use icb_core::program::{Granularity, Strategy};
 use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
 use icb_core::search::{ContextBounded, DepthFirst};
 
@@ -114,6 +114,34 @@ pub fn compare(
     tally.failing = u64::from(expected.1);
     tally.cut = u64::from(expected.2);
     tally.cut_short = tally.cut_short.min(1);
+    Ok(tally)
+}
+
+/// Compares a search of one bound after the other with the plain one, at each of the bounds that this comes to.
+///
+/// # Errors
+/// With the first difference.
+pub fn compare_bound_by_bound(
+    program: &Program,
+    manner: Manner,
+    max_bound: u32,
+    max_executions: u64,
+    strategy: &mut dyn Strategy,
+) -> Result<Tally, Difference> {
+    let plain = search(program, manner, &mut ContextBounded::new(Some(max_bound)), max_executions);
+    let found = search(program, manner, strategy, 2 * max_executions);
+    let mut tally = Tally { cases: plain.levels.len() as u64, ..Tally::default() };
+    for (bound, expected) in plain.levels.iter().enumerate() {
+        let what = match found.levels.get(bound) {
+            Some(found) => judge(program, expected, found, &mut tally),
+            None => Some("the search does not end".to_owned()),
+        };
+        if let Some(what) = what {
+            return Err(Difference { manner, bound: Some(bound as u32), what });
+        }
+    }
+    tally.plain = plain.levels.last().map_or(0, |level| level.execution_count);
+    tally.reduced = found.levels.last().map_or(0, |level| level.execution_count);
     Ok(tally)
 }
 
