@@ -69,6 +69,9 @@ pub fn program(seed: u64) -> Program {
     if seed % 8 == 5 {
         random.goes_round(&mut threads);
     }
+    if seed % 7 == 3 {
+        random.makes_objects(&mut threads);
+    }
     let chooses = seed % 5 == 2;
     if chooses {
         random.goes_different_ways(&mut threads);
@@ -160,6 +163,19 @@ impl Random {
                 position..=position,
                 [Lock(variable), Store(variable, 1, Order::Relaxed), Unlock(variable)],
             );
+        }
+    }
+
+    /// Threads make objects, and find those that others have made.
+    fn makes_objects(&mut self, threads: &mut [Thread]) {
+        for _ in 0..2 + self.below(3) {
+            let (slot, order) = (usize::from(self.chance(1, 4)), self.order());
+            let uses = UsePublished(slot, order);
+            let instruction =
+                self.pick(&[Publish(slot, order), Publish(slot, order), uses, uses, Retract(slot, order)]);
+            let code = &mut threads[self.below(threads.len())].code;
+            let position = spawns(code) + self.below(code.len() + 1 - spawns(code));
+            code.insert(position, instruction);
         }
     }
 

@@ -93,6 +93,12 @@ pub enum Instruction {
     Choose(usize),
     /// If the variable is 0, so is the next one.
     SkipIfZero(usize, Order),
+    /// Makes an object, uses it, and lets others find it in a slot.
+    Publish(usize, Order),
+    /// Uses the object in the slot, if there is one.
+    UsePublished(usize, Order),
+    /// Empties the slot, and gives up the object that was in it.
+    Retract(usize, Order),
     CellRead(usize),
     CellWrite(usize),
     /// From here on the end of the thread, or the unwinding of its stack, adds to a variable.

@@ -15,6 +15,7 @@ use icb_std::sync::{
 };
 use icb_std::thread::{self, JoinHandle, Thread};
 use icb_std::time::Instant;
+use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -39,8 +40,29 @@ pub struct Shared {
     onces: Vec<Once>,
     locks: Vec<OnceLock<u64>>,
     barriers: Vec<Barrier>,
+    slots: Vec<AtomicU64>,
+    made: std::sync::Mutex<BTreeMap<u64, std::sync::Arc<Made>>>,
     hands: std::sync::Mutex<Vec<Option<Hand>>>,
     record: std::sync::Mutex<Record>,
+}
+
+/// An object that a thread makes while others run.
+#[derive(Default)]
+struct Made {
+    count: AtomicU64,
+    lock: Mutex<u64>,
+}
+
+impl Made {
+    /// Uses one half of it, or the other.
+    fn use_once(&self, half: bool, order: Order) -> u64 {
+        if half {
+            return self.count.fetch_add(1, both(order));
+        }
+        let mut guard = self.lock.lock().unwrap_or_else(icb_std::sync::PoisonError::into_inner);
+        *guard += 1;
+        *guard
+    }
 }
 
 /// A data cell that threads access without any ordering of their own.
@@ -65,6 +87,8 @@ impl Shared {
             onces: make(Once::new),
             locks: make(OnceLock::new),
             barriers: program.barriers.iter().map(|&count| Barrier::new(count)).collect(),
+            slots: make(|| AtomicU64::new(0)),
+            made: std::sync::Mutex::default(),
             hands: std::sync::Mutex::new((0..threads).map(|_| None).collect()),
             record: std::sync::Mutex::new(Record {
                 seen: vec![Vec::new(); threads],
@@ -109,6 +133,10 @@ impl Shared {
             let is_rwlock = |instruction| matches!(instruction, Read(l) | TryRead(l) | Write(l) | TryWrite(l) if l == object);
             if program.has(is_rwlock) {
                 drop(self.rwlocks[object].read());
+            }
+            let is_slot = |instruction| matches!(instruction, Publish(s, _) | UsePublished(s, _) | Retract(s, _) if s == object);
+            if program.has(is_slot) {
+                self.slots[object].load(Ordering::Relaxed);
             }
             if program.has(|instruction| matches!(instruction, NotifyOne(c) | NotifyAll(c) if c == object)) {
                 self.condvars[object].notify_all();
@@ -290,6 +318,7 @@ fn walk(shared: &std::sync::Arc<Shared>, thread: usize, hand: Hand) {
         children: (0..threads).map(|_| None).collect(),
         began: None,
         left_out: 0,
+        made_count: 0,
     };
     for &instruction in &shared.program.threads[thread].code {
         let is_left_out = walker.left_out > 0 && !matches!(instruction, Instruction::Spawn(_));
@@ -314,6 +343,8 @@ struct Walker<'s> {
     began: Option<Instant>,
     /// So many instructions are left out, unless they spawn.
     left_out: usize,
+    /// Objects that the thread has made.
+    made_count: u64,
 }
 
 const NOTHING: u64 = 900;
@@ -399,6 +430,7 @@ impl<'s> Walker<'s> {
                 self.see(value);
                 self.left_out = usize::from(value == 0);
             }
+            Publish(..) | UsePublished(..) | Retract(..) => self.use_slot(instruction),
             // SAFETY: the pointer is valid during the call, and nobody else runs meanwhile; see `Cell`.
             CellRead(cell) => self.see(self.shared.cells[cell].0.with(|value| unsafe { *value })),
             CellWrite(cell) => {
@@ -411,6 +443,37 @@ impl<'s> Walker<'s> {
                 let began = *self.began.get_or_insert_with(Instant::now);
                 self.see(u64::from(began.elapsed() > Duration::ZERO));
             }
+        }
+    }
+
+    fn use_slot(&mut self, instruction: Instruction) {
+        use Instruction::*;
+        let shared: &'s Shared = self.shared;
+        let made = || shared.made.lock().unwrap_or_else(PoisonError::into_inner);
+        match instruction {
+            Publish(slot, order) => {
+                let number = self.thread as u64 * 100 + self.made_count + 1;
+                self.made_count += 1;
+                let object = std::sync::Arc::new(Made::default());
+                self.see(object.use_once(number.is_multiple_of(2), order));
+                made().insert(number, object);
+                shared.slots[slot].store(number, store(order));
+            }
+            UsePublished(slot, order) => {
+                let number = shared.slots[slot].load(load(order));
+                self.see(number);
+                let object = made().get(&number).cloned();
+                if let Some(object) = object {
+                    self.see(object.use_once(number.is_multiple_of(2), order));
+                }
+            }
+            Retract(slot, order) => {
+                let number = shared.slots[slot].swap(0, both(order));
+                self.see(number);
+                let object = made().remove(&number);
+                drop(object);
+            }
+            _ => unreachable!("{instruction:?} is not about slots"),
         }
     }
 
