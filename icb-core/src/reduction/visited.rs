@@ -12,7 +12,7 @@
 
 use crate::dependence::DependenceHash;
 use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, Taken, divergence_message};
-use crate::trace::{Access, Mode, ObjectId, ThreadId};
+use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
 use std::collections::HashSet;
 
 /// A choice, and the one before it.
@@ -40,6 +40,12 @@ pub struct Visited {
     /// `None`: until nothing is left.
     max_bound: Option<u32>,
     bound: u32,
+    /// The bound at which everything has begun anew: those below it are searched as a part of it.
+    begun_anew_at: u32,
+    /// There is a `try_send` in the program: a receiver that begins to wait lets one without a buffer succeed.
+    tries_to_send: bool,
+    /// That has only just been seen: everything begins anew.
+    anew: bool,
     tree: Vec<Choice>,
     /// To be run at this bound, the newest first.
     current: Vec<Item>,
@@ -76,6 +82,9 @@ impl Visited {
         Visited {
             max_bound,
             bound: 0,
+            begun_anew_at: 0,
+            tries_to_send: false,
+            anew: false,
             tree: Vec::new(),
             current: Vec::new(),
             later: Vec::new(),
@@ -193,6 +202,36 @@ impl Visited {
         Some(ThreadId::new(thread))
     }
 
+    /// Where there is a `try_send`, that a receiver begins to wait is a write of the channel that belongs to its step before.
+    fn note_receiver(&mut self, point: &SchedulingPoint<'_>) {
+        if !self.tries_to_send {
+            self.tries_to_send =
+                point.pending.iter().any(|pending| matches!(pending.action, Action::TrySend));
+            self.anew |= self.tries_to_send;
+        }
+        let Some(previous) = point.previous.map(ThreadId::index).filter(|_| self.tries_to_send) else {
+            return;
+        };
+        let waits = !point.enabled.contains(previous) && !point.ended.contains(previous);
+        if let Operation { action: Action::Receive { .. }, object, .. } = point.pending[previous]
+            && waits
+        {
+            self.know(object);
+            self.state.step_many(previous, &[Access { object, mode: Mode::Write }], 4);
+        }
+    }
+
+    /// Goes on to the next bound.
+    fn go_on(&mut self) -> bool {
+        if self.max_bound.is_some_and(|max| self.bound >= max) || self.later.iter().all(Vec::is_empty) {
+            return false;
+        }
+        self.current = self.later.remove(0);
+        self.bound += 1;
+        self.state_counts.push(0);
+        true
+    }
+
     fn scripted(&mut self) -> Option<u32> {
         let option = self.script.get(self.cursor).copied();
         self.cursor += 1;
@@ -212,6 +251,7 @@ fn pair(state: u128, thread: usize) -> u128 {
 impl Chooser for Visited {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
         self.introduce(point.pending.len());
+        self.note_receiver(point);
         let chosen = match self.scripted() {
             Some(thread) => {
                 let thread = thread as usize;
@@ -283,7 +323,9 @@ impl Chooser for Visited {
         self.state.step_many(thread, &[Access { object, mode: Mode::Read }], 3);
     }
 
-    fn over(&mut self, _: &SchedulingPoint<'_>, _: Option<ThreadId>) {
+    fn over(&mut self, point: &SchedulingPoint<'_>, _: Option<ThreadId>) {
+        self.introduce(point.pending.len());
+        self.note_receiver(point);
         if self.states.insert(self.state.fingerprint()) {
             self.state_counts[self.bound as usize] += 1;
         }
@@ -296,6 +338,10 @@ impl Chooser for Visited {
 
 impl Strategy for Visited {
     fn begin(&mut self) -> bool {
+        if self.anew {
+            let begun_anew_at = self.bound();
+            *self = Visited { tries_to_send: true, begun_anew_at, ..Visited::new(self.max_bound) };
+        }
         self.cursor = 0;
         self.script.clear();
         self.at = START;
@@ -309,29 +355,27 @@ impl Strategy for Visited {
             self.started = true;
             return true;
         }
-        while let Some(item) = self.current.pop() {
-            if item.pair.is_none_or(|pair| self.pairs.insert(pair)) {
-                self.read_script(item);
-                return true;
+        loop {
+            while let Some(item) = self.current.pop() {
+                if item.pair.is_none_or(|pair| self.pairs.insert(pair)) {
+                    self.read_script(item);
+                    return true;
+                }
+            }
+            if self.bound >= self.begun_anew_at || !self.go_on() {
+                return false;
             }
         }
-        false
     }
 
     fn end(&mut self, _: &Outcome) {}
 
     fn bound(&self) -> u32 {
-        self.bound
+        self.bound.max(self.begun_anew_at)
     }
 
     fn advance(&mut self) -> bool {
-        if self.max_bound.is_some_and(|max| self.bound >= max) || self.later.iter().all(Vec::is_empty) {
-            return false;
-        }
-        self.current = self.later.remove(0);
-        self.bound += 1;
-        self.state_counts.push(0);
-        true
+        self.go_on()
     }
 
     fn max_bound(&self) -> Option<u32> {
