@@ -13,7 +13,8 @@
 //!    let in before the thread's block is over, so it is taken up when a race asks for that, and not before.
 //! 3. All threads that could lead to the reversal are added, not one; if one of them sleeps, all enabled ones.
 //! 4. Under a bound the start of the event's context block is a point to try too; a yield ends a block.
-//! 5. Under a bound a thread sleeps only where moving its step, or its whole block, to the front is free.
+//! 5. Under a bound a thread sleeps only where moving its step, or its whole block, to the front is free. What wakes it is a conflict
+//!    with anything that these touch, with whatever outcomes.
 //! 6. A thread's begin, and its join of a thread that has ended, are *free*: nothing that comes later conflicts with
 //!    them. Under a bound such a step and the thread's next one are one transition: nothing is tried in between that could
 //!    not be tried before, they sleep together, and what blocks after free steps alone has spared nobody a preemption.
