@@ -76,7 +76,14 @@ pub fn program(seed: u64) -> Program {
     if chooses {
         random.goes_different_ways(&mut threads);
     }
-    Program { seed, threads, channels, barriers, counted_drop, is_acquainted: chooses || seed % 3 == 0 }
+    Program {
+        seed,
+        threads,
+        channels,
+        barriers,
+        counted_drop,
+        is_acquainted: chooses || seed.is_multiple_of(3),
+    }
 }
 
 /// A small generator (SplitMix64).
