@@ -121,6 +121,14 @@ fn keeps_its_outcomes(name: &str, program: &Program, max_bound: u32) {
             panic!("{name}: {difference:?}\n{program}");
         }
     }
+    for manner in MANNERS {
+        let mut search = Visited::new(Some(max_bound));
+        if let Err(difference) =
+            compare_bound_by_bound(program, manner, max_bound, MAX_EXECUTIONS, &mut search)
+        {
+            panic!("{name}, with a table of states: {difference:?}\n{program}");
+        }
+    }
 }
 
 /// Programs on which executions were lost once.
@@ -228,6 +236,15 @@ fn what_was_lost_once_is_found() {
                 &[Load(0, relaxed), Load(1, relaxed), Spawn(1), Spawn(2), Join(1), Join(2)],
                 &[Add(0, relaxed), Choose(2), Store(1, 1, relaxed), Add(0, relaxed)],
                 &[Store(1, 2, relaxed), Load(1, relaxed)],
+            ],
+        ),
+        (
+            "threads spawned by several, which have other numbers in other executions",
+            &[
+                &[Spawn(1), Spawn(3), Exchange { variable: 0, expected: 0, new: 1, weak: false }],
+                &[Spawn(2), Add(0, Order::Synchronizing)],
+                &[Swap(0, 2, relaxed), Swap(0, 1, relaxed)],
+                &[Load(0, Order::Sequential)],
             ],
         ),
         ("a receiver that waits", &[&[Spawn(1), Spawn(2)], &[ReceiveTimeout(0)], &[TrySend(0)]]),

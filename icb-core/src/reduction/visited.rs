@@ -67,6 +67,9 @@ pub struct Visited {
     thread_count: usize,
     object_count: usize,
     spawn_counts: Vec<u64>,
+    /// By thread, the same in all executions: threads are numbered in the order in which they are spawned, which may be another one
+    /// where the state is the same.
+    names: Vec<u64>,
     previous: Option<usize>,
     /// Outcomes chosen inside the step, and whether it goes on early: they tell apart what accesses do not.
     tag: u64,
@@ -100,6 +103,7 @@ impl Visited {
             thread_count: 0,
             object_count: 0,
             spawn_counts: Vec::new(),
+            names: Vec::new(),
             previous: None,
             tag: 0,
             is_in_step: false,
@@ -149,15 +153,18 @@ impl Visited {
     /// The thread of the step before has spawned those that are new; all others exist from the start.
     fn introduce(&mut self, thread_count: usize) {
         while self.thread_count < thread_count {
-            self.spawn_counts.resize(self.thread_count + 1, 0);
-            self.spawn_counts[self.thread_count] = 0;
-            match self.previous {
-                Some(parent) => {
-                    self.state.thread(Some(parent), self.spawn_counts[parent]);
-                    self.spawn_counts[parent] += 1;
-                }
-                None => self.state.thread(None, self.thread_count as u64),
+            let (parent, index) = match self.previous {
+                Some(parent) => (self.names[parent], self.spawn_counts[parent]),
+                None => (0, self.thread_count as u64),
+            };
+            self.state.thread(self.previous, index);
+            if let Some(parent) = self.previous {
+                self.spawn_counts[parent] += 1;
             }
+            self.names.truncate(self.thread_count);
+            self.names.push(name(parent, index));
+            self.spawn_counts.truncate(self.thread_count);
+            self.spawn_counts.push(0);
             self.thread_count += 1;
         }
     }
@@ -182,7 +189,7 @@ impl Visited {
         let others = point.enabled.iter().chain(early).filter(|&t| t != default.index());
         for thread in std::iter::once(default.index()).chain(others) {
             let cost = point.cost(ThreadId::new(thread));
-            let pair = pair(state, thread);
+            let pair = pair(state, self.names[thread]);
             if self.pairs.contains(&pair) {
                 continue;
             }
@@ -243,9 +250,17 @@ impl Visited {
     }
 }
 
-fn pair(state: u128, thread: usize) -> u128 {
-    const KEY: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
-    (state ^ (thread as u128 + 1).wrapping_mul(KEY)).wrapping_mul(KEY | 1).rotate_left(61)
+const KEY: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+
+/// A thread that a thread of this name has spawned, after so many others.
+fn name(parent: u64, index: u64) -> u64 {
+    let product = (u128::from(parent) << 64 | u128::from(index + 1)).wrapping_mul(KEY);
+    (product ^ product >> 64) as u64
+}
+
+/// A state, and the thread of this name that runs there.
+fn pair(state: u128, thread: u64) -> u128 {
+    (state ^ u128::from(thread).wrapping_mul(KEY)).wrapping_mul(KEY | 1).rotate_left(61)
 }
 
 impl Chooser for Visited {

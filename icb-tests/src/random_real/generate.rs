@@ -1,6 +1,6 @@
 //! Random real programs, each a function of its seed.
 
-use super::language::{Instruction, OBJECT_COUNT, Order, Program, Thread, Way};
+use super::language::{Crowd, Instruction, OBJECT_COUNT, Order, Program, Thread, Way};
 use Instruction::*;
 
 /// The kinds of operations; a program is made of few of them, so that its threads meet.
@@ -76,14 +76,15 @@ pub fn program(seed: u64) -> Program {
     if chooses {
         random.goes_different_ways(&mut threads);
     }
-    Program {
-        seed,
-        threads,
-        channels,
-        barriers,
-        counted_drop,
-        is_acquainted: chooses || seed.is_multiple_of(3),
-    }
+    // Sets of objects and threads have a word for the first 64 of them, and there are short ways for up to eight threads.
+    let crowd = match seed % 25 {
+        9 => Crowd { objects: 56 + random.below(8), threads: 0 },
+        14 => Crowd { objects: 0, threads: 4 + random.below(4) },
+        19 if seed.is_multiple_of(3) => Crowd { objects: 0, threads: 60 + random.below(4) },
+        _ => Crowd::default(),
+    };
+    let is_acquainted = chooses || seed.is_multiple_of(3);
+    Program { seed, threads, channels, barriers, counted_drop, is_acquainted, crowd }
 }
 
 /// A small generator (SplitMix64).

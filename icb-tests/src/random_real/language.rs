@@ -158,6 +158,17 @@ pub struct Program {
     pub counted_drop: bool,
     /// The main thread uses every object before it does anything else, so that each is known before there are other threads.
     pub is_acquainted: bool,
+    /// So many objects, and so many threads, that nothing else has to do with come before all others, so that these have higher numbers.
+    pub crowd: Crowd,
+}
+
+/// See [`Program::crowd`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Crowd {
+    /// Atomic variables.
+    pub objects: usize,
+    /// Threads that do nothing, and are joined at once.
+    pub threads: usize,
 }
 
 /// How many objects of each other kind every program has.
@@ -207,7 +218,12 @@ impl fmt::Display for Program {
         write!(f, "random real program, seed {}", self.seed)?;
         write!(f, ", channels {:?}, barriers {:?}", self.channels, self.barriers)?;
         write!(f, "{}", if self.counted_drop { ", counted drop" } else { "" })?;
-        writeln!(f, "{}", if self.is_acquainted { ", acquainted" } else { "" })?;
+        write!(f, "{}", if self.is_acquainted { ", acquainted" } else { "" })?;
+        writeln!(
+            f,
+            "{}",
+            if self.crowd == Crowd::default() { String::new() } else { format!(", {:?}", self.crowd) }
+        )?;
         for (index, thread) in self.threads.iter().enumerate() {
             let keeps = if thread.keeps { " (keeps)" } else { "" };
             writeln!(f, "  T{index}{keeps}: {:?}", thread.code)?;

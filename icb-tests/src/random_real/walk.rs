@@ -41,6 +41,7 @@ pub struct Shared {
     locks: Vec<OnceLock<u64>>,
     barriers: Vec<Barrier>,
     slots: Vec<AtomicU64>,
+    crowd: Vec<AtomicU64>,
     made: std::sync::Mutex<BTreeMap<u64, std::sync::Arc<Made>>>,
     hands: std::sync::Mutex<Vec<Option<Hand>>>,
     record: std::sync::Mutex<Record>,
@@ -88,6 +89,7 @@ impl Shared {
             locks: make(OnceLock::new),
             barriers: program.barriers.iter().map(|&count| Barrier::new(count)).collect(),
             slots: make(|| AtomicU64::new(0)),
+            crowd: (0..program.crowd.objects).map(|_| AtomicU64::new(0)).collect(),
             made: std::sync::Mutex::default(),
             hands: std::sync::Mutex::new((0..threads).map(|_| None).collect()),
             record: std::sync::Mutex::new(Record {
@@ -232,6 +234,8 @@ impl Drop for Deferred<'_> {
 pub fn run(program: &std::sync::Arc<Program>, keep: impl FnOnce(std::sync::Arc<Shared>)) {
     let shared = std::sync::Arc::new(Shared::new(program));
     keep(std::sync::Arc::clone(&shared));
+    (0..program.crowd.threads).for_each(|_| drop(thread::spawn(|| ()).join()));
+    shared.crowd.iter().for_each(|variable| variable.store(1, Ordering::Relaxed));
     if program.is_acquainted {
         shared.use_everything();
     }
