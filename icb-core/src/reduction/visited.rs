@@ -10,9 +10,9 @@
 //!
 //! Where the paper keeps states it keeps the choices that lead to them, as a tree, and runs them again.
 
-use crate::dependence::DependenceHash;
+use crate::dependence::{DependenceHash, ThreadHash, fingerprint};
 use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, Taken, divergence_message};
-use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
+use crate::trace::{Access, Action, Mode, ObjectId, ThreadId};
 use std::collections::HashSet;
 
 /// A choice, and the one before it.
@@ -64,12 +64,11 @@ pub struct Visited {
     cursor: usize,
     at: u32,
     state: DependenceHash,
-    thread_count: usize,
     object_count: usize,
     spawn_counts: Vec<u64>,
     /// By thread, the same in all executions: threads are numbered in the order in which they are spawned, which may be another one
     /// where the state is the same.
-    names: Vec<u64>,
+    names: Vec<ThreadHash>,
     previous: Option<usize>,
     /// Outcomes chosen inside the step, and whether it goes on early: they tell apart what accesses do not.
     tag: u64,
@@ -100,7 +99,6 @@ impl Visited {
             cursor: 0,
             at: START,
             state: DependenceHash::default(),
-            thread_count: 0,
             object_count: 0,
             spawn_counts: Vec::new(),
             names: Vec::new(),
@@ -152,20 +150,18 @@ impl Visited {
 
     /// The thread of the step before has spawned those that are new; all others exist from the start.
     fn introduce(&mut self, thread_count: usize) {
-        while self.thread_count < thread_count {
-            let (parent, index) = match self.previous {
-                Some(parent) => (self.names[parent], self.spawn_counts[parent]),
-                None => (0, self.thread_count as u64),
+        while self.names.len() < thread_count {
+            let index = match self.previous {
+                Some(parent) => self.spawn_counts[parent],
+                None => self.names.len() as u64,
             };
             self.state.thread(self.previous, index);
+            let parent = self.previous.map(|parent| self.names[parent]);
+            self.names.push(ThreadHash::begin(parent, index));
             if let Some(parent) = self.previous {
                 self.spawn_counts[parent] += 1;
             }
-            self.names.truncate(self.thread_count);
-            self.names.push(name(parent, index));
-            self.spawn_counts.truncate(self.thread_count);
             self.spawn_counts.push(0);
-            self.thread_count += 1;
         }
     }
 
@@ -216,27 +212,12 @@ impl Visited {
                 point.pending.iter().any(|pending| matches!(pending.action, Action::TrySend));
             self.anew |= self.tries_to_send;
         }
-        let Some(previous) = point.previous.map(ThreadId::index).filter(|_| self.tries_to_send) else {
-            return;
-        };
-        let waits = !point.enabled.contains(previous) && !point.ended.contains(previous);
-        if let Operation { action: Action::Receive { .. }, object, .. } = point.pending[previous]
-            && waits
+        if self.tries_to_send
+            && let Some((thread, object)) = point.receiver_that_waits()
         {
             self.know(object);
-            self.state.step_many(previous, &[Access { object, mode: Mode::Write }], 4);
+            self.state.step_many(thread.index(), &[Access { object, mode: Mode::Write }], 4);
         }
-    }
-
-    /// Goes on to the next bound.
-    fn go_on(&mut self) -> bool {
-        if self.max_bound.is_some_and(|max| self.bound >= max) || self.later.iter().all(Vec::is_empty) {
-            return false;
-        }
-        self.current = self.later.remove(0);
-        self.bound += 1;
-        self.state_counts.push(0);
-        true
     }
 
     fn scripted(&mut self) -> Option<u32> {
@@ -250,17 +231,11 @@ impl Visited {
     }
 }
 
-const KEY: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
-
-/// A thread that a thread of this name has spawned, after so many others.
-fn name(parent: u64, index: u64) -> u64 {
-    let product = (u128::from(parent) << 64 | u128::from(index + 1)).wrapping_mul(KEY);
-    (product ^ product >> 64) as u64
-}
-
 /// A state, and the thread of this name that runs there.
-fn pair(state: u128, thread: u64) -> u128 {
-    (state ^ u128::from(thread).wrapping_mul(KEY)).wrapping_mul(KEY | 1).rotate_left(61)
+fn pair(state: u128, thread: ThreadHash) -> u128 {
+    const KEY: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+    let thread = fingerprint(std::iter::once(thread));
+    (state ^ thread.wrapping_mul(KEY)).wrapping_mul(KEY | 1).rotate_left(61)
 }
 
 impl Chooser for Visited {
@@ -361,7 +336,8 @@ impl Strategy for Visited {
         self.script.clear();
         self.at = START;
         self.state.clear();
-        self.thread_count = 0;
+        self.spawn_counts.clear();
+        self.names.clear();
         self.object_count = 0;
         self.previous = None;
         self.tag = 0;
@@ -377,7 +353,7 @@ impl Strategy for Visited {
                     return true;
                 }
             }
-            if self.bound >= self.begun_anew_at || !self.go_on() {
+            if self.bound >= self.begun_anew_at || !self.advance() {
                 return false;
             }
         }
@@ -390,7 +366,13 @@ impl Strategy for Visited {
     }
 
     fn advance(&mut self) -> bool {
-        self.go_on()
+        if self.max_bound.is_some_and(|max| self.bound >= max) || self.later.iter().all(Vec::is_empty) {
+            return false;
+        }
+        self.current = self.later.remove(0);
+        self.bound += 1;
+        self.state_counts.push(0);
+        true
     }
 
     fn max_bound(&self) -> Option<u32> {

@@ -16,6 +16,7 @@ pub(super) struct Coasting {
     is_awaited: bool,
     /// Objects that must not be touched.
     minded: u64,
+    /// Threads that the chooser has been shown: one that the last of the steps has spawned is not among them.
     thread_count: usize,
     /// Lent by the chooser.
     steps: Vec<Coasted>,
@@ -56,20 +57,13 @@ impl Execution {
     pub(super) fn begin_coasting(&mut self) {
         let mut steps = std::mem::take(&mut self.coasting.steps);
         let minded = self.ask(|chooser| chooser.coasts(&mut steps));
-        let Some(minded) = minded else {
-            self.coasting.steps = steps;
-            return;
-        };
-        let last = steps.last().map(|last| (last.is_taken, last.thread_count as usize));
-        self.coasting.steps = steps;
-        self.coasting.is_on = true;
-        self.coasting.is_awaited = last.is_some_and(|(is_taken, _)| !is_taken);
-        self.coasting.minded = minded;
-        self.coasting.thread_count = self.thread_count;
-        if last.is_some_and(|(_, thread_count)| thread_count != self.thread_count) {
-            // The chooser has not been shown the thread that the step has spawned.
-            self.hand_over();
+        if let (Some(minded), Some(last)) = (minded, steps.last()) {
+            self.coasting.is_on = true;
+            self.coasting.is_awaited = !last.is_taken;
+            self.coasting.minded = minded;
+            self.coasting.thread_count = last.thread_count as usize;
         }
+        self.coasting.steps = steps;
     }
 
     /// Hands over what has been written down.

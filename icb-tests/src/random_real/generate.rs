@@ -154,17 +154,22 @@ impl Random {
         }
     }
 
+    /// Some place after the spawns with which the code of some thread begins.
+    fn place<'t>(&mut self, threads: &'t mut [Thread]) -> (&'t mut Vec<Instruction>, usize) {
+        let code = &mut threads[self.below(threads.len())].code;
+        let position = spawns(code) + self.below(code.len() + 1 - spawns(code));
+        (code, position)
+    }
+
     /// One thread goes round until another, if it does, changes a variable.
     fn goes_round(&mut self, threads: &mut [Thread]) {
         let variable = self.object();
         for _ in 0..1 + self.below(2) {
             let way = self.pick(&[Way::Counts, Way::PutsBack, Way::HoldsLock]);
-            let code = &mut threads[self.below(threads.len())].code;
-            let position = spawns(code) + self.below(code.len() + 1 - spawns(code));
+            let (code, position) = self.place(threads);
             code.insert(position, GoRound { variable, way });
         }
-        let code = &mut threads[self.below(threads.len())].code;
-        let position = spawns(code) + self.below(code.len() + 1 - spawns(code));
+        let (code, position) = self.place(threads);
         code.insert(position, Store(variable, 1, Order::Synchronizing));
         if self.chance(1, 2) {
             code.splice(
@@ -181,8 +186,7 @@ impl Random {
             let uses = UsePublished(slot, order);
             let instruction =
                 self.pick(&[Publish(slot, order), Publish(slot, order), uses, uses, Retract(slot, order)]);
-            let code = &mut threads[self.below(threads.len())].code;
-            let position = spawns(code) + self.below(code.len() + 1 - spawns(code));
+            let (code, position) = self.place(threads);
             code.insert(position, instruction);
         }
     }
@@ -192,8 +196,7 @@ impl Random {
         for _ in 0..1 + self.below(2) {
             let (variable, order) = (self.object(), self.order());
             let way = self.pick(&[Choose(2), Choose(2), SkipIfZero(variable, order)]);
-            let code = &mut threads[self.below(threads.len())].code;
-            let position = spawns(code) + self.below(code.len() + 1 - spawns(code));
+            let (code, position) = self.place(threads);
             code.insert(position, way);
         }
     }

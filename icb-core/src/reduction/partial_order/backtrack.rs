@@ -76,7 +76,6 @@ impl PartialOrder {
             }
             self.note_footprints(index);
             if self.next_outcome(index) {
-                self.fresh = index + 1;
                 return true;
             }
             if index < floor {
@@ -86,7 +85,6 @@ impl PartialOrder {
             while let Some(thread) = self.next_alternative(index) {
                 if self.can_run(index, thread) {
                     self.nodes[index].choose(thread);
-                    self.fresh = index;
                     return true;
                 }
                 let node = &self.nodes[index];

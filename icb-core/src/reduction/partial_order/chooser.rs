@@ -5,7 +5,7 @@ use super::footprint::Footprint;
 use super::node::Branch;
 use super::{PartialOrder, script};
 use crate::program::{BranchPoint, Chooser, Coasted, Foreseen, SchedulingPoint, Taken};
-use crate::trace::{Access, Action, Mode, ObjectId, Operation, ThreadId};
+use crate::trace::{Access, Action, Mode, ObjectId, ThreadId};
 
 impl Chooser for PartialOrder {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
@@ -281,33 +281,30 @@ impl PartialOrder {
             let node = &mut self.nodes[before];
             if point.yielded || !point.enabled.contains(node.chosen) {
                 node.stops = true;
-                if let Some(event) = self.events.last().filter(|_| self.events.len() == index) {
-                    self.nodes[event.first].stops = true;
+                if let Some(first) = self.first_of_newest(index) {
+                    self.nodes[first].stops = true;
                 }
             } else if !node.branches.is_empty() {
-                self.note_going_on(index);
+                // After another outcome it may stop.
+                node.has_gone_on = true;
+                if let Some(first) = self.first_of_newest(index) {
+                    self.nodes[first].has_gone_on = true;
+                }
             }
         }
     }
 
-    /// The step before has several outcomes, and its thread could go on after this one.
-    #[cold]
-    fn note_going_on(&mut self, index: usize) {
-        self.nodes[index - 1].has_gone_on = true;
-        if let Some(event) = self.events.last().filter(|_| self.events.len() == index) {
-            self.nodes[event.first].has_gone_on = true;
-        }
+    /// Where the free steps begin that lead to the event before the node, if that is known.
+    #[inline]
+    fn first_of_newest(&self, index: usize) -> Option<usize> {
+        self.events.last().filter(|_| self.events.len() == index).map(|event| event.first)
     }
 
     /// A receiver that begins to wait lets a `try_send` without a buffer succeed. So where there is a `try_send`, this is
     /// a write of the channel that belongs to the receiver's step before.
     #[cold]
     fn note_receiver(&mut self, point: &SchedulingPoint<'_>) {
-        let Some(previous) = point.previous.map(ThreadId::index) else { return };
-        let waits = !point.enabled.contains(previous) && !point.ended.contains(previous);
-        if let Operation { action: Action::Receive { .. }, object, .. } = point.pending[previous]
-            && waits
-        {
+        if let Some((_, object)) = point.receiver_that_waits() {
             let access = Access { object, mode: Mode::Write };
             self.analyse_part(access);
             self.events.touch(access);

@@ -109,8 +109,6 @@ pub struct PartialOrder {
     depth: usize,
     /// Nodes that the running execution has passed.
     cursor: usize,
-    /// Nodes from here on are visited for the first time with their present choices.
-    fresh: usize,
     /// Events that the next execution only repeats.
     kept: usize,
     /// Events of the last execution up to here, from `kept` on, may have touched what the nodes are still to learn of; 0: they know it.
@@ -162,7 +160,6 @@ impl PartialOrder {
             nodes: Vec::new(),
             depth: 0,
             cursor: 0,
-            fresh: 0,
             kept: 0,
             unnoted: 0,
             without_events: false,
@@ -286,11 +283,7 @@ impl Strategy for PartialOrder {
         if std::mem::take(&mut self.anew) {
             self.set_bound(self.bound);
         }
-        let found = if self.started { self.backtrack() } else { true };
-        if !self.started {
-            self.fresh = 0;
-            self.started = true;
-        }
+        let found = !std::mem::replace(&mut self.started, true) || self.backtrack();
         self.cursor = 0;
         self.branch_cursor = 0;
         self.pending.forget();
