@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SEEDS: Range<u64> = 0..120;
 const MAX_BOUND: u32 = 3;
 /// Of each search so many executions are compared.
-const MAX_EXECUTIONS: usize = 4_000;
+const MAX_EXECUTIONS: usize = 1_000;
 
 /// An execution: its bound, its steps, its terminal state, the message of its failure.
 type Run = (u32, u64, u128, String);

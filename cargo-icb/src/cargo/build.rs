@@ -27,15 +27,15 @@ const PROFILE: [&str; 8] = [
     "profile.icb.debug=\"limited\"",
     "profile.icb.package.\"*\".debug=\"line-tables-only\"",
     "profile.icb.panic=\"unwind\"",
-    // What a release build may do beyond that costs time, and the names of functions.
-    "profile.icb.lto=\"off\"",
+    // What a release build may do beyond that costs time, and the names of functions. This is what it does by itself: inlining between
+    // the parts of a crate.
+    "profile.icb.lto=false",
     "profile.icb.strip=\"none\"",
 ];
 
 /// Our own packages, where they are part of the user's build: as they are measured, and as they are built apart from it. The checks
 /// of a debug build are for the user's code.
-const OURS: [&str; 5] = [
-    "profile.icb.package.icb-core.codegen-units=1",
+const OURS: [&str; 4] = [
     "profile.icb.package.icb-core.debug-assertions=false",
     "profile.icb.package.icb-core.overflow-checks=false",
     "profile.icb.package.icb-std.debug-assertions=false",

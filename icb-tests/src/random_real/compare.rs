@@ -1,10 +1,9 @@
 //! Whether a reduced search finds what the plain one finds, and the smallest program that shows that it does not.
 
 use super::language::{Instruction, Program};
-use super::search::{Found, Level, Manner, Outcome, search};
+use super::search::{Found, Level, Manner, Outcome, WhileSmall, search};
 use icb_core::program::{Granularity, Strategy};
 use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
-use icb_core::search::{ContextBounded, DepthFirst};
 
 /// A reduced search: of the bounds up to the given one, or without a bound.
 pub type Reduced<'a> = &'a dyn Fn(Option<u32>) -> PartialOrder;
@@ -28,31 +27,31 @@ const CUT_UP: u64 = 8;
 /// Such a search may take so many times as many executions.
 const CUT_UP_MORE: u64 = 4;
 
-/// What was compared.
+/// What was compared: so many searches of one bound, or without a bound.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Searches compared.
-    pub cases: u64,
-    /// Searches left out because they were too large.
-    pub skipped: u64,
+    /// How many.
+    pub searches: u64,
+    /// Those without a bound that were left out because they were too large.
+    pub unbounded_skipped: u64,
     /// Executions of the plain searches.
     pub plain: u64,
     /// Executions of the reduced ones.
     pub reduced: u64,
     /// Executions of those that were cut up into items.
     pub cut_up: u64,
-    /// Cases in which some execution failed.
+    /// Searches in which some execution failed.
     pub failing: u64,
-    /// Cases in which some execution was cut short by a failure.
+    /// Searches in which some execution was cut short by a failure.
     pub cut: u64,
-    /// Cases in which some execution was cut short, and where that is so not everything else was found.
+    /// Searches in which some execution was cut short, and where that is so not everything else was found.
     pub cut_short: u64,
 }
 
 impl std::ops::AddAssign for Tally {
     fn add_assign(&mut self, other: Tally) {
-        self.cases += other.cases;
-        self.skipped += other.skipped;
+        self.searches += other.searches;
+        self.unbounded_skipped += other.unbounded_skipped;
         self.plain += other.plain;
         self.reduced += other.reduced;
         self.cut_up += other.cut_up;
@@ -73,29 +72,26 @@ pub struct Difference {
     pub what: String,
 }
 
-/// Compares the searches of the program up to a bound, and without one if that is asked for.
+/// Compares the searches of the program at each bound up to the last one, and without one where the plain search comes to
+/// an end.
 ///
 /// # Errors
 /// With the first difference.
 pub fn compare(
     program: &Program,
     manner: Manner,
-    bounds: Option<u32>,
+    max_bound: u32,
     max_executions: u64,
     reduced: Reduced<'_>,
 ) -> Result<Tally, Difference> {
-    let mut tally = Tally { cases: 1, ..Tally::default() };
-    let plain = match bounds {
-        Some(max) => search(program, manner, &mut ContextBounded::new(Some(max)), max_executions),
-        None => search(program, manner, &mut DepthFirst::new(), max_executions),
-    };
-    if plain.levels.is_empty() {
-        return Ok(Tally { skipped: 1, ..Tally::default() });
-    }
-    for (bound, expected) in plain.levels.iter().enumerate() {
-        let bound = bounds.map(|_| bound as u32);
+    let mut tally = Tally::default();
+    let plain = search(program, manner, &mut WhileSmall::new(None, max_executions), max_executions);
+    tally.unbounded_skipped = u64::from(!plain.complete);
+    let bounds =
+        (0..).zip(&plain.levels).take(max_bound as usize + 1).map(|(bound, level)| (Some(bound), level));
+    let all = plain.levels.last().filter(|_| plain.complete).map(|level| (None, level));
+    for (bound, expected) in bounds.chain(all) {
         let found = search(program, manner, &mut reduced(bound), 20 * max_executions);
-        tally.reduced += last(&found).map_or(0, |found| found.execution_count);
         let mut what = judge_search(program, expected, &found, &mut tally);
         if what.is_none() && program.seed.is_multiple_of(CUT_UP) {
             let items = Doing::new(reduced(bound)).max_executions(1 + program.seed / CUT_UP % 7);
@@ -108,12 +104,16 @@ pub fn compare(
         if let Some(what) = what {
             return Err(Difference { manner, bound, what });
         }
+        tally.searches += 1;
+        tally.plain += expected.execution_count;
+        tally.reduced += last(&found).map_or(0, |found| found.execution_count);
+        tally.failing += u64::from(expected.fails());
+        tally.cut += u64::from(expected.is_cut());
+        if expected.is_cut() {
+            // Nor does more show at other bounds than that it fails.
+            break;
+        }
     }
-    let expected = last(&plain).map_or((0, false, false), |l| (l.execution_count, l.fails(), l.is_cut()));
-    tally.plain = expected.0;
-    tally.failing = u64::from(expected.1);
-    tally.cut = u64::from(expected.2);
-    tally.cut_short = tally.cut_short.min(1);
     Ok(tally)
 }
 
@@ -128,9 +128,10 @@ pub fn compare_bound_by_bound(
     max_executions: u64,
     strategy: &mut dyn Strategy,
 ) -> Result<Tally, Difference> {
-    let plain = search(program, manner, &mut ContextBounded::new(Some(max_bound)), max_executions);
+    let plain =
+        search(program, manner, &mut WhileSmall::new(Some(max_bound), max_executions), max_executions);
     let found = search(program, manner, strategy, 2 * max_executions);
-    let mut tally = Tally { cases: plain.levels.len() as u64, ..Tally::default() };
+    let mut tally = Tally::default();
     for (bound, expected) in plain.levels.iter().enumerate() {
         let what = match found.levels.get(bound) {
             Some(found) => judge(program, expected, found, &mut tally),
@@ -139,9 +140,10 @@ pub fn compare_bound_by_bound(
         if let Some(what) = what {
             return Err(Difference { manner, bound: Some(bound as u32), what });
         }
+        tally.searches += 1;
+        tally.plain += expected.execution_count;
+        tally.reduced += found.levels[bound].execution_count;
     }
-    tally.plain = plain.levels.last().map_or(0, |level| level.execution_count);
-    tally.reduced = found.levels.last().map_or(0, |level| level.execution_count);
     Ok(tally)
 }
 

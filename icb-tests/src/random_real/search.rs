@@ -3,9 +3,12 @@
 use super::language::Program;
 use super::walk::{Record, Shared, run};
 use crate::watched::{self, Slot};
-use icb_core::program::{End, Granularity, Strategy};
+use icb_core::program::{
+    BranchPoint, Chooser, End, Granularity, Outcome as Ended, SchedulingPoint, Strategy,
+};
 use icb_core::runtime::Settings;
-use icb_core::trace::{Failure, FailureKind};
+use icb_core::search::ContextBounded;
+use icb_core::trace::{Failure, FailureKind, ThreadId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -96,6 +99,8 @@ pub struct Found {
     pub levels: Vec<Level>,
     /// Whether the limit on executions cut the search short.
     pub stopped: bool,
+    /// Whether these are all executions, whatever the bound.
+    pub complete: bool,
 }
 
 /// Longest execution.
@@ -116,7 +121,90 @@ pub fn search(program: &Program, manner: Manner, strategy: &mut dyn Strategy, ma
             End::GivenUp => None,
         }
     });
-    Found { levels: found.up_to_each_bound(), stopped: found.report.stopped.is_some() }
+    let stopped = found.report.stopped.is_some();
+    Found { levels: found.up_to_each_bound(), stopped, complete: !stopped && strategy.is_exhausted() }
+}
+
+/// A plain search of one bound after the other, to the end or up to a bound, and to the last one that can be expected to take no more than so
+/// many executions: a bound takes about so many times as many as the one before as that took of the one before it.
+#[derive(Debug)]
+pub struct WhileSmall {
+    search: ContextBounded,
+    max_executions: u64,
+    /// Up to each bound that is over.
+    executions: Vec<u64>,
+    /// Up to now.
+    count: u64,
+}
+
+impl WhileSmall {
+    /// The search.
+    #[must_use]
+    pub fn new(max_bound: Option<u32>, max_executions: u64) -> Self {
+        let search = ContextBounded::new(max_bound);
+        WhileSmall { search, max_executions, executions: Vec::new(), count: 0 }
+    }
+
+    fn next_is_small(&self) -> bool {
+        let before = self.executions.iter().rev().nth(1).map_or(1, |&count| count.max(1));
+        self.count * self.count / before <= self.max_executions
+    }
+}
+
+impl Strategy for WhileSmall {
+    fn begin(&mut self) -> bool {
+        self.search.begin()
+    }
+
+    fn end(&mut self, outcome: &Ended) {
+        self.count += 1;
+        self.search.end(outcome);
+    }
+
+    fn bound(&self) -> u32 {
+        self.search.bound()
+    }
+
+    fn advance(&mut self) -> bool {
+        self.executions.push(self.count);
+        (self.executions.len() == 1 || self.next_is_small()) && self.search.advance()
+    }
+
+    fn max_bound(&self) -> Option<u32> {
+        self.search.max_bound()
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.search.is_exhausted()
+    }
+
+    fn progress(&self) -> (u64, Option<f64>) {
+        self.search.progress()
+    }
+
+    fn restart(&mut self) {
+        self.executions.clear();
+        self.count = 0;
+        self.search.restart();
+    }
+
+    fn chooser(&mut self) -> &mut dyn Chooser {
+        self.search.chooser()
+    }
+}
+
+impl Chooser for WhileSmall {
+    fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+        self.search.choose_thread(point)
+    }
+
+    fn choose_branch(&mut self, point: &BranchPoint) -> u32 {
+        self.search.choose_branch(point)
+    }
+
+    fn divergence(&self) -> Option<String> {
+        self.search.divergence()
+    }
 }
 
 fn deadlock(failure: &Failure) -> Vec<String> {
