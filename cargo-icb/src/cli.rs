@@ -356,6 +356,12 @@ pub(crate) struct TargetArgs {
     /// Test this example
     #[arg(long, value_name = "NAME")]
     pub(crate) example: Vec<String>,
+    /// Test all benches, as tests
+    #[arg(long)]
+    pub(crate) benches: bool,
+    /// Test this bench, as a test
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bench: Vec<String>,
 }
 
 impl TargetArgs {
@@ -369,6 +375,7 @@ impl TargetArgs {
             ("--all-targets", self.all_targets),
             ("--tests", self.tests),
             ("--examples", self.examples),
+            ("--benches", self.benches),
         ];
         arguments.extend(flags.iter().filter(|(_, on)| *on).map(|(flag, _)| (*flag).to_owned()));
         let lists = [
@@ -377,6 +384,7 @@ impl TargetArgs {
             ("--bin", &self.bin),
             ("--test", &self.test),
             ("--example", &self.example),
+            ("--bench", &self.bench),
         ];
         for (flag, values) in lists {
             arguments.extend(values.iter().flat_map(|value| [flag.to_owned(), value.clone()]));

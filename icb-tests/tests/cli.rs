@@ -256,6 +256,20 @@ fn every_failure_is_told_stored_and_replayed() {
     icb("replay panics --schedule icb1:0*99 --test failing").check(DIVERGED, &["divergence: "]);
 }
 
+/// Benches are targets like others: they are selected by name, and what fails there is replayed there.
+#[test]
+fn a_failure_in_a_bench_is_replayed() {
+    let _alone = tool::alone();
+    let test = "cases::bench:counting::counts_without_a_lock";
+    for selection in ["--bench counting", "--benches"] {
+        icb(&format!("test {selection}")).check(
+            FAILED,
+            &[&format!("FAILED {test}"), "cargo icb replay counts_without_a_lock", "0 passed, 1 failed"],
+        );
+    }
+    icb(&format!("replay {test}")).check(FAILED, &["an update was lost"]);
+}
+
 #[test]
 fn a_damaged_stored_failure_is_kept_and_stops_nothing() {
     let _alone = tool::alone();

@@ -13,7 +13,7 @@ use std::process::Command;
 pub(crate) struct TargetId {
     /// Name of the package.
     pub(crate) package: String,
-    /// `lib`, the name of an integration test, `bin:NAME` or `example:NAME`.
+    /// `lib`, the name of an integration test, `bin:NAME`, `example:NAME` or `bench:NAME`.
     pub(crate) label: String,
 }
 
@@ -49,6 +49,7 @@ impl TargetId {
             None => ("test", Some(self.label.clone())),
             Some(("bin", name)) => ("bin", Some(name.to_owned())),
             Some(("example", name)) => ("example", Some(name.to_owned())),
+            Some(("bench", name)) => ("bench", Some(name.to_owned())),
             Some((_, name)) => ("test", Some(name.to_owned())),
         }
     }

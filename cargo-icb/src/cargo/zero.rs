@@ -48,7 +48,7 @@ pub(crate) fn divide(workspace: &Workspace, targets: &TargetArgs) -> Division {
         let has = |names: &[String]| {
             names.iter().any(|name| packages.iter().any(|p| p.targets.iter().any(|t| t.name == *name)))
         };
-        let lists = [&targets.test, &targets.bin, &targets.example];
+        let lists = [&targets.test, &targets.bin, &targets.example, &targets.bench];
         lists.iter().all(|names| names.is_empty()) || lists.iter().any(|names| has(names))
     };
     Division {

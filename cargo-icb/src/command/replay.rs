@@ -202,6 +202,7 @@ fn target_arguments(target: &TargetId) -> TargetArgs {
     match target.to_cargo() {
         ("bin", Some(name)) => arguments.bin.push(name),
         ("example", Some(name)) => arguments.example.push(name),
+        ("bench", Some(name)) => arguments.bench.push(name),
         (_, Some(name)) => arguments.test.push(name),
         (_, None) => arguments.lib = true,
     }
@@ -236,6 +237,7 @@ mod tests {
             ("test:lib", "--package p --test lib"),
             ("bin:tool", "--package p --bin tool"),
             ("example:demo", "--package p --example demo"),
+            ("bench:demo", "--package p --bench demo"),
         ] {
             let target = TargetId { package: "p".to_owned(), label: label.to_owned() };
             assert_eq!(target_arguments(&target).to_cargo().join(" "), expected);
