@@ -94,8 +94,8 @@ fn program(number: u64) -> String {
         let body = block(&mut random, thread, longest);
         write!(
             text,
-            "    children.push(thread::spawn({{\n        let (shared, log, sender) = (shared.clone(), log.clone(), sender.clone());\n        \
-             move || {{\n        let _ = (&shared, &log, &sender);\n{body}        }}\n    }}));\n"
+            "    children.push(spawn(Box::new({{\n        let (shared, log, sender) = (shared.clone(), log.clone(), sender.clone());\n        \
+             move || {{\n        let _ = (&shared, &log, &sender);\n{body}        }}\n    }})));\n"
         )
         .expect("strings take what is written");
     }

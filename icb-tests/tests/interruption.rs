@@ -18,7 +18,7 @@ fn command(arguments: &str) -> Command {
     let words: Vec<&str> = arguments.split(' ').filter(|word| !word.is_empty()).collect();
     if words[0] == "test" {
         command
-            .args(["test", "-p", "icb-tests", "--test", "long", "--ignored", "--target-dir"])
+            .args(["test", "-p", "icb-demo", "--test", "long", "--ignored", "--target-dir"])
             .arg(tool::target(env!("CARGO_TARGET_TMPDIR")));
         command.args(&words[1..]);
     } else {
@@ -135,7 +135,7 @@ fn what_is_interrupted_says_what_is_proved_and_can_be_gone_on_with() {
 fn damage_is_named_and_left_as_it_is() {
     let _alone = tool::alone();
     icb("test few_counters --max-bound 4 --max-time 1500ms -j 1");
-    let directory = tool::target(env!("CARGO_TARGET_TMPDIR")).join("icb/work/icb-tests/long/few_counters");
+    let directory = tool::target(env!("CARGO_TARGET_TMPDIR")).join("icb/work/icb-demo/long/few_counters");
     let journals = fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.path());
     let journal = journals
         .filter(|path| path.to_string_lossy().contains("journal-"))

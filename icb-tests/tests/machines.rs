@@ -21,7 +21,7 @@ impl Place {
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(directory.join("bin")).unwrap();
         let place = Place { directory };
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo/Cargo.toml");
         let cargo = env!("CARGO");
         place.command(
             "cargo",

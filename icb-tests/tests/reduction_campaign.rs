@@ -2,7 +2,8 @@
 //! one, the same outcomes and terminal states as the plain search, at either granularity, with spurious wake-ups and
 //! without.
 //!
-//! The long run: `ICB_SEEDS=0..5000 cargo test --release -p icb-tests --test reduction_campaign -- --nocapture`.
+//! The long run: `ICB_SEEDS=0..100000 cargo test --release -p icb-tests --test reduction_campaign -- --nocapture --exact
+//! random_programs_keep_their_outcomes`.
 
 use icb_core::reduction::{Flaw, Visited};
 use icb_core::search::ContextBounded;

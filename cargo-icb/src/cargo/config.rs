@@ -65,13 +65,16 @@ impl Config {
     /// The user's own compiler wrapper.
     pub(crate) fn wrapper(&self) -> Option<OsString> {
         let variable = |name| std::env::var_os(name);
-        let configured = || {
-            self.tables.iter().zip(&self.directories).find_map(|(table, directory)| {
-                let path = table.get("build")?.get("rustc-wrapper")?.as_str()?;
-                Some(if path.contains('/') { directory.join(path).into_os_string() } else { path.into() })
-            })
-        };
-        variable("RUSTC_WRAPPER").or_else(|| variable("CARGO_BUILD_RUSTC_WRAPPER")).or_else(configured)
+        variable("RUSTC_WRAPPER")
+            .or_else(|| variable("CARGO_BUILD_RUSTC_WRAPPER"))
+            .or_else(|| self.configured_wrapper())
+    }
+
+    fn configured_wrapper(&self) -> Option<OsString> {
+        self.tables.iter().zip(&self.directories).find_map(|(table, directory)| {
+            let path = table.get("build")?.get("rustc-wrapper")?.as_str()?;
+            Some(if path.contains('/') { directory.join(path).into_os_string() } else { path.into() })
+        })
     }
 
     /// How our flags are to be added, given the two variables of the environment.
@@ -229,7 +232,7 @@ mod tests {
     fn a_users_wrapper_and_target_are_found() {
         let config = config("[build]\ntarget = ['t', 'u']\nrustc-wrapper = 'tools/wrap'");
         assert_eq!(config.target().as_deref(), Some("t"));
-        assert_eq!(config.wrapper(), Some("/c/tools/wrap".into()));
+        assert_eq!(config.configured_wrapper(), Some("/c/tools/wrap".into()));
     }
 
     #[test]

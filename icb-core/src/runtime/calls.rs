@@ -105,7 +105,10 @@ fn create(
     job: ThreadMain,
 ) -> ThreadId {
     if running.with(|e| e.thread_count) > crate::recording::MAX_THREADS {
-        panic!("one execution has more than {} threads", crate::recording::MAX_THREADS);
+        super::panics::refuse(&format!(
+            "one execution has more than {} threads",
+            crate::recording::MAX_THREADS
+        ));
     }
     running.with(|e| {
         let child = e.create_thread(name, stack_size, Some(location.into()), job);

@@ -8,6 +8,7 @@ mod overflow;
 pub(crate) use overflow::running_stack;
 
 use super::allocator::aside;
+use super::panics::refuse;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine as Routine, CoroutineResult, Yielder};
 use std::cell::{Cell, UnsafeCell};
@@ -65,7 +66,7 @@ impl<J: Job> Coroutine<J> {
         overflow::prepare();
         let stack = match DefaultStack::new(stack_size) {
             Ok(stack) => stack,
-            Err(error) => panic!("no memory for a thread's stack of {stack_size} bytes: {error}"),
+            Err(error) => refuse(&format!("no memory for a thread's stack of {stack_size} bytes: {error}")),
         };
         let addresses = stack.limit().get()..stack.base().get();
         let inner = NonNull::from(Box::leak(Box::<Inner<J>>::new_uninit())).cast::<Inner<J>>();

@@ -60,8 +60,23 @@ pub fn resumes_unwinding(payload: &(dyn Any + Send)) {
 
 fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
     if !info.payload().is::<GiveUp>() {
-        note_panic(e, message(info.payload()), info.location());
+        let mut message = message(info.payload());
+        if info.location().is_some_and(|location| is_in_engine(location.file())) {
+            message = format!("an error in icb itself, not in the test; please report it: {message}");
+        }
+        note_panic(e, message, info.location());
     }
+}
+
+/// The program asks for what cannot be had.
+pub(super) fn refuse(message: &str) -> ! {
+    panic!("{message}")
+}
+
+/// Whether a panic from this file is the engine's own, and no refusal.
+fn is_in_engine(file: &str) -> bool {
+    let sources = file!().strip_suffix("runtime/panics.rs");
+    file != file!() && sources.is_some_and(|sources| file.starts_with(sources))
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {
@@ -120,5 +135,20 @@ pub(super) fn report_unhandled(e: &mut Execution) {
     if let Some(thread) = first {
         e.attend();
         e.end = Some(End::Failed(Box::new(failure(e, thread))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_engine_are_told_from_those_of_the_test() {
+        let own = |path: &str| file!().replace("runtime/panics.rs", path);
+        assert!(is_in_engine(&own("reduction/partial_order/events.rs")));
+        assert!(!is_in_engine(file!()), "a refusal");
+        for file in ["src/lib.rs", "tests/queue.rs", "/rustc/0/library/core/src/option.rs"] {
+            assert!(!is_in_engine(file), "{file}");
+        }
     }
 }

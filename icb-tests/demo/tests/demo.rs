@@ -1,5 +1,5 @@
 //! What a failure looks like. These tests fail on purpose, so they are ignored unless asked for:
-//! `cargo icb test -p icb-tests --test demo --ignored`.
+//! `cargo icb test -p icb-demo --test demo --ignored`.
 
 use icb_std::model;
 use icb_tests::programs::{
