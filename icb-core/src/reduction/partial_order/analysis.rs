@@ -4,7 +4,7 @@ use super::events::Event;
 use super::touches::Touch;
 use super::{Flaw, PartialOrder};
 use crate::dependence;
-use crate::program::{SchedulingPoint, ThreadSet};
+use crate::program::{SchedulingPoint, Taken, ThreadSet};
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
 impl PartialOrder {
@@ -189,6 +189,38 @@ impl PartialOrder {
             self.clock.clone_from(self.events.known(thread));
             self.pending.accesses(thread, |access| self.events.join_access(access, &mut self.clock));
             self.clock_is_known = true;
+        }
+    }
+
+    /// The step is the newest event; see [`Events::push`](super::events::Events::push).
+    #[inline]
+    pub(super) fn push_event(&mut self, step: &Taken<'_>, early: bool) {
+        if step.accesses.len() > 1 && !step.yielded {
+            return self.push_with_parts(step, early);
+        }
+        let fuses = self.is_bounded();
+        self.events.push(step, early, fuses);
+    }
+
+    /// What the step has touched besides what it was known to want while it was pending is a part of it: who is woken by a
+    /// notification, and that the thread has been woken.
+    #[inline(never)]
+    fn push_with_parts(&mut self, step: &Taken<'_>, early: bool) {
+        let foresees = |access: &&Access| {
+            let same = |wanted: Access| {
+                wanted.object == access.object && (wanted.mode == access.mode || wanted.mode == Mode::Write)
+            };
+            dependence::accesses(step.operation).any(same)
+        };
+        let foreseen = step.accesses.iter().take_while(foresees).count();
+        let (accesses, parts) = step.accesses.split_at(foreseen);
+        let fuses = self.is_bounded();
+        self.events.push(&Taken { accesses, ..*step }, early, fuses);
+        for &access in parts {
+            if !self.events.is_only_notified(access) && self.flaw != Flaw::WokenIgnored {
+                self.analyse_part(access);
+            }
+            self.events.touch(access);
         }
     }
 

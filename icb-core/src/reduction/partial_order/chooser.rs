@@ -75,8 +75,7 @@ impl Chooser for PartialOrder {
         if self.events.len() + 1 == self.cursor {
             let node = &self.nodes[self.cursor - 1];
             let early = !node.early.is_empty() && node.is_early(step.thread.index());
-            let fuses = self.is_bounded();
-            self.events.push(step, early, fuses);
+            self.push_event(step, early);
         } else {
             self.add_parts(step);
         }

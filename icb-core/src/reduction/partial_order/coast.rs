@@ -426,7 +426,7 @@ impl PartialOrder {
                 accesses.extend(coast.accesses_of(position));
                 let Coasted { operation, pauses: yielded, .. } = *step;
                 let taken = Taken { thread, operation, accesses: &accesses, yielded };
-                self.events.push(&taken, false, self.is_bounded());
+                self.push_event(&taken, false);
                 for part in coast.parts_of(position) {
                     match part {
                         Part::Touch(access) => self.events.touch(access),

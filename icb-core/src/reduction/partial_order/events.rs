@@ -242,6 +242,19 @@ impl Events {
         seen
     }
 
+    /// Whether the newest event is the end of a wait, and of what is done to its thread knows everything but who has notified it.
+    pub(super) fn is_only_notified(&mut self, access: Access) -> bool {
+        let Some(index) = self.count.checked_sub(1) else { return true };
+        let (before, rest) = self.all.split_at_mut(index);
+        let event = &mut rest[0];
+        let mut is_only = matches!(event.action, Action::Reacquire { .. });
+        self.touches.unseen(access, &mut event.clock, |touch, _| {
+            let action = before[touch.event as usize].action;
+            is_only &= matches!(action, Action::NotifyOne | Action::NotifyAll);
+        });
+        is_only
+    }
+
     /// A step has been taken; `early`: at a cost, by a thread that could not go on, so that leaving it was free; `fuses`:
     /// free steps belong to what they lead to.
     #[inline]

@@ -19,6 +19,8 @@
 //!    them. Under a bound such a step and the thread's next one are one transition: nothing is tried in between that could
 //!    not be tried before, they sleep together, and what blocks after free steps alone has spared nobody a preemption.
 //!    Without a bound they are taken at once, so that it is known what the thread does next.
+//! 7. What a step touches besides what it was known to want (whom a notification wakes) is analysed when it is taken, and so is what
+//!    its thread does without a decision of its own.
 //!
 //! Where the bound is spent and the thread that ran before can go on, nobody else can be afforded: that such a node needs
 //! somebody more is noted once, as something that the bound has cut off, and is not looked for again.
@@ -84,6 +86,8 @@ pub enum Flaw {
     NoFallback,
     /// What a thread does while it unwinds is not analysed.
     PartsIgnored,
+    /// That a notification touches the thread that it wakes is not analysed.
+    WokenIgnored,
     /// What a step with several outcomes leads to is what its first outcome leads to.
     FirstOutcomeTrusted,
     /// Sleeping blocks name objects that are new as if their numbers were the same in every execution.
