@@ -9,8 +9,14 @@ const WRITE: usize = 0x100;
 /// Called by the trampolines only.
 unsafe extern "C" fn hook(address: usize, place: usize, what: usize) {
     if !is_private(address) {
-        accessed(Hooked { address, size: what & 0xFF, write: what & WRITE != 0, place });
+        report(address, place, what);
     }
+}
+
+/// Apart from the hook, which saves no registers where an access is private: nearly all are.
+#[inline(never)]
+fn report(address: usize, place: usize, what: usize) {
+    accessed(Hooked { address, size: what & 0xFF, write: what & WRITE != 0, place });
 }
 
 macro_rules! hooks {
