@@ -276,6 +276,19 @@ fn who_is_notified_is_analysed() {
     }
 }
 
+/// Where nobody can go on, and the one whose wait ends then is the last of a full word of threads, the decision after that was taken
+/// off before its time: a divergence, in the plain search too. (Seed 5105094.)
+#[test]
+fn who_is_let_on_is_the_last_of_a_word() {
+    let waits = [Store(1, 1, Order::Synchronizing), Lock(1), Wait(1), Unlock(1)];
+    let main = [Spawn(1), Spawn(2), NotifyOne(0), Lock(1), Wait(1), Unlock(1), Join(1), Join(2)];
+    let mut program = of_threads(&[&main, &waits, &[Lock(0), WaitTimeout(0), Unlock(0)]], [(Some(0), 1); 2]);
+    for threads in 59..=63 {
+        program.crowd.threads = threads;
+        keeps_its_outcomes("a wait that ends at the end of a word", &program, 2);
+    }
+}
+
 /// Loops that wait and never pause, so that they are known by what they repeat.
 #[test]
 fn loops_that_never_pause_keep_their_outcomes() {

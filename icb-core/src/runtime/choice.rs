@@ -45,10 +45,13 @@ impl Execution {
         if early == 0 && enabled.is_power_of_two() {
             return Some(enabled.trailing_zeros() as usize);
         }
+        // Where nobody is enabled, somebody has to be freed first: nothing may be taken off before.
+        if enabled == 0 {
+            return None;
+        }
         let place = super::image::relative(place) as u64 ^ (self.step_count << 48);
         let next = self.foreseen.follow(Foreseen::place_of_words(place, enabled, early))?;
-        // Where nobody is enabled, somebody has to be freed first.
-        (enabled != 0).then_some(next as usize)
+        Some(next as usize)
     }
 
     /// Whether the thread that takes the next step is the running one, which has not waited.
