@@ -72,6 +72,10 @@ pub fn program(seed: u64) -> Program {
     if seed % 7 == 3 {
         random.makes_objects(&mut threads);
     }
+    let is_woken = seed % 11 == 4;
+    if is_woken {
+        random.is_woken(&mut threads);
+    }
     let chooses = seed % 5 == 2;
     if chooses {
         random.goes_different_ways(&mut threads);
@@ -83,7 +87,7 @@ pub fn program(seed: u64) -> Program {
         19 if seed.is_multiple_of(3) => Crowd { objects: 0, threads: 60 + random.below(4) },
         _ => Crowd::default(),
     };
-    let is_acquainted = chooses || seed.is_multiple_of(3);
+    let is_acquainted = chooses || is_woken || seed.is_multiple_of(3);
     Program { seed, threads, channels, barriers, counted_drop, is_acquainted, crowd }
 }
 
@@ -188,6 +192,22 @@ impl Random {
                 self.pick(&[Publish(slot, order), Publish(slot, order), uses, uses, Retract(slot, order)]);
             let (code, position) = self.place(threads);
             code.insert(position, instruction);
+        }
+    }
+
+    /// A thread waits, one wakes it, and one does something else to it, which both depend on each other.
+    fn is_woken(&mut self, threads: &mut [Thread]) {
+        let (object, variable, order) = (self.object(), self.object(), self.order());
+        let waiter = 1 + self.below(threads.len() - 1);
+        let wait = self.pick(&[Wait(object), WaitTimeout(object)]);
+        let end = threads[waiter].code.len();
+        threads[waiter].code.splice(end..end, [Lock(object), wait, Unlock(object)]);
+        let notify = self.pick(&[NotifyOne(object), NotifyAll(object)]);
+        let does = self.pick(&[IsFinished(waiter), IsFinished(waiter), Unpark(waiter)]);
+        let sees = self.pick(&[Add(variable, order), Load(variable, order)]);
+        for instructions in [&[notify][..], &[does, sees]] {
+            let (code, position) = self.place(threads);
+            code.splice(position..position, instructions.iter().copied());
         }
     }
 
