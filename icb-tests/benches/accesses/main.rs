@@ -73,7 +73,7 @@ fn package(name: &str, dependencies: &str, library: &str) -> PathBuf {
     std::fs::create_dir_all(package.join("src")).expect("the target directory can be written to");
     write("Cargo.toml", &manifest);
     write("src/lib.rs", library);
-    // The versions that are there, so that nothing has to be fetched.
+    // The versions that are there, so that little has to be fetched.
     std::fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock")).expect("a lock file");
     package.join("Cargo.toml")
 }
@@ -81,7 +81,7 @@ fn package(name: &str, dependencies: &str, library: &str) -> PathBuf {
 /// Runs the tool on a package; what it has said on its output.
 fn icb(tool: &Path, manifest: &Path, subcommand: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(tool);
-    command.args([subcommand, "--offline", "--manifest-path"]).arg(manifest);
+    command.args([subcommand, "--manifest-path"]).arg(manifest);
     command.arg("--target-dir").arg(directory().join("target")).args(arguments);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
