@@ -23,6 +23,8 @@ pub struct Recorder<'a> {
     frames: HashMap<Frame, u32>,
     /// Of the step that is told next.
     backtrace: Vec<u32>,
+    /// Says how many bytes have been printed.
+    printed: Option<Box<dyn FnMut() -> usize + 'a>>,
 }
 
 impl std::fmt::Debug for Recorder<'_> {
@@ -42,6 +44,11 @@ impl<'a> Recorder<'a> {
     #[must_use]
     pub fn telling(listener: impl FnMut(TracePiece) + 'a) -> Self {
         Recorder { listener: Some(Box::new(listener)), ..Self::default() }
+    }
+
+    /// Each step is to bear how many bytes had been printed when it was taken.
+    pub fn watch_printed(&mut self, length: impl FnMut() -> usize + 'a) {
+        self.printed = Some(Box::new(length));
     }
 
     fn add(&mut self, piece: TracePiece) {
@@ -117,6 +124,7 @@ impl Observer for Recorder<'_> {
             preempted_thread,
             accesses: event.accesses.to_vec(),
             backtrace: std::mem::take(&mut self.backtrace),
+            printed_from: self.printed.as_mut().map(|length| length()),
         };
         self.add(TracePiece::Step(Box::new(step)));
     }

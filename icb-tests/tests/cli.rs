@@ -243,9 +243,9 @@ fn every_failure_is_told_stored_and_replayed() {
     }
     // What the failing execution printed, and no other, is part of its report, even where the process dies of it.
     let replayed = icb("replay cases::failing::panics");
-    replayed.check(FAILED, &["Printed by this execution:\n    an execution begins\n    about to panic\n\n"]);
+    replayed.check(FAILED, &["│ » an execution begins", "│ » about to panic"]);
     assert_eq!(replayed.text.matches("an execution begins").count(), 1, "{}", replayed.text);
-    icb("replay aborts").check(FAILED, &["Printed by this execution:\n    an execution begins\n"]);
+    icb("replay aborts").check(FAILED, &["│ » an execution begins"]);
     icb("list --failures")
         .check(PASSED, &["cases::failing::panics: panic: lost an increment (1 preemption)"]);
     // Schedules of which the test knows nothing: too long, and impossible.

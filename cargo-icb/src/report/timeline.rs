@@ -49,6 +49,7 @@ fn data(test: &str, failure: &Failure, root: &Path) -> Value {
                 "stopped": step.preempted.as_deref().map(|all| frames(all.iter())),
                 "why": why,
                 "data": !step.is_own(),
+                "printed": trace.printed_after(position),
             })
         })
         .collect();
@@ -68,6 +69,7 @@ fn data(test: &str, failure: &Failure, root: &Path) -> Value {
         "message": failure.message,
         "preemptions": failure.schedule.preemption_count(),
         "execution": failure.execution,
+        "printed": trace.printed_before(),
         "failed": failure.thread.map(|thread| thread.index()),
         "frames": frames(trace.failure_backtrace.iter()),
         "schedule": failure.schedule.to_string(),

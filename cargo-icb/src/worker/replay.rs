@@ -6,7 +6,7 @@ use super::verdict::{Verdict, judge};
 use crate::cargo::tests::Test;
 use crate::settings::Search;
 use icb_core::trace::{Failure, FailureKind, PRINTED, Schedule, Trace};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// So much is kept of what a replay prints, in bytes: the end.
 const MAX_PRINTED: usize = 64 * 1024;
@@ -57,13 +57,13 @@ pub(crate) fn run(replay: Replay<'_>) -> Replayed {
     let _ = std::fs::remove_file(file(PRINTED));
     match process::run(&launch, &mut |_| {}) {
         Ok(mut outcome) => {
-            let printed = printed(&file(PRINTED));
-            outcome.output += &printed;
+            let printed = std::fs::read(file(PRINTED)).unwrap_or_default();
+            outcome.output += &String::from_utf8_lossy(&printed[printed.len().saturating_sub(MAX_PRINTED)..]);
             let mut replayed = understand(&outcome, &replay);
             if let Replayed::Fails(failure) | Replayed::Passes(failure) | Replayed::Diverges(failure) =
                 &mut replayed
             {
-                failure.trace.printed = printed;
+                failure.trace.take_printed(&printed, MAX_PRINTED);
             }
             replayed
         }
@@ -71,16 +71,6 @@ pub(crate) fn run(replay: Replay<'_>) -> Replayed {
             Replayed::Broken(format!("cannot run {}: {error}", replay.test.executable.path.display()))
         }
     }
-}
-
-/// The end of what the replay has printed.
-fn printed(path: &Path) -> String {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    let end = bytes.len().saturating_sub(MAX_PRINTED);
-    let text = String::from_utf8_lossy(&bytes[end..]);
-    // The first line may be a part of one.
-    let whole = if end > 0 { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
-    whole.to_owned()
 }
 
 fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {

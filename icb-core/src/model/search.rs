@@ -359,6 +359,7 @@ fn trace<M: Model>(model: &M, initial: usize, choices: &[(usize, u32)]) -> Trace
             preempted: None,
             accesses: accesses(model.operation(&state, thread)).collect(),
             backtrace: Vec::new(),
+            printed_from: None,
             preempted_thread: preemption.then(|| previous.map(ThreadId::new)).flatten(),
         });
         yielded = model.is_yield(&state, thread);

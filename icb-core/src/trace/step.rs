@@ -83,6 +83,9 @@ pub struct Step {
     /// Backtrace of its thread, innermost frame first: positions in [`Trace::frames`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub backtrace: Vec<u32>,
+    /// Where in [`Trace::printed`], in bytes, that begins which its thread printed between this step and the next one of any thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed_from: Option<usize>,
 }
 
 /// A thread of a trace.
@@ -144,6 +147,40 @@ impl Trace {
     /// The backtrace of a step, innermost frame first.
     pub fn backtrace<'a>(&'a self, step: &'a Step) -> impl Iterator<Item = &'a Frame> {
         step.backtrace.iter().filter_map(|&position| self.frames.get(position as usize))
+    }
+
+    /// What was printed before the first step, by the main thread.
+    #[must_use]
+    pub fn printed_before(&self) -> &str {
+        let end = self.steps.first().and_then(|step| step.printed_from);
+        end.and_then(|end| self.printed.get(..end)).unwrap_or_default()
+    }
+
+    /// What the thread of the step at this position printed between it and the next one. Empty where that is not known.
+    #[must_use]
+    pub fn printed_after(&self, position: usize) -> &str {
+        let from = |step: &Step| step.printed_from;
+        let Some(start) = self.steps.get(position).and_then(from) else { return "" };
+        let end = self.steps.get(position + 1).and_then(from).unwrap_or(self.printed.len());
+        self.printed.get(start..end).unwrap_or_default()
+    }
+
+    /// Takes what was printed, of which the steps bear positions in `bytes`: the end of it, so many bytes at most, from the beginning of a
+    /// line, as text. The positions of the steps are moved accordingly.
+    pub fn take_printed(&mut self, bytes: &[u8], max: usize) {
+        let cut = bytes.len().saturating_sub(max);
+        // The first line may be a part of one.
+        let rest =
+            bytes[cut..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |end| cut + end + 1);
+        let mut done = if cut > 0 { rest } else { 0 };
+        self.printed.clear();
+        for step in &mut self.steps {
+            let Some(from) = &mut step.printed_from else { continue };
+            let end = (*from).clamp(done, bytes.len().max(done));
+            self.printed += &String::from_utf8_lossy(&bytes[done..end]);
+            (*from, done) = (self.printed.len(), end);
+        }
+        self.printed += &String::from_utf8_lossy(&bytes[done..]);
     }
 }
 

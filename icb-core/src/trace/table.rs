@@ -191,9 +191,12 @@ pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]
     let names = Names::new(failure, &sources);
     let mut out = Rendered::default();
     headline(&mut out, failure, &names, &sources);
+    let mut shows_printed = false;
     if !trace.steps.is_empty() {
         out.blank();
-        out.lines.extend(columns::interleaving(failure, &names, options));
+        let (lines, shows_all) = columns::interleaving(failure, &names, options);
+        out.lines.extend(lines);
+        shows_printed = shows_all;
     }
     causes::orders(&mut out, failure, &names, options.full);
     preemptions(&mut out, trace, &names, &sources);
@@ -201,7 +204,9 @@ pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]
     causes::memory(&mut out, failure, &names, &sources);
     causes::waiting(&mut out, failure, &names, &sources);
     causes::failing_thread(&mut out, failure, &names, &sources);
-    printed(&mut out, &trace.printed, options.full);
+    if !shows_printed {
+        printed(&mut out, &trace.printed, options.full);
+    }
     objects(&mut out, failure, &names, &sources, options.full);
     causes::debug_information(&mut out, trace);
     out.fit(options.width);
@@ -251,6 +256,11 @@ fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &
     out.line(facts, Style::Dim);
 }
 
+/// A printed line as it is shown.
+fn visible(line: &str) -> String {
+    line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// Lines shown of what an execution has printed, at most, unless all are asked for.
 const MAX_PRINTED: usize = 40;
 
@@ -269,8 +279,7 @@ fn printed(out: &mut Rendered, text: &str, full: bool) {
     }
     out.lines.push(heading);
     for line in &lines[first..] {
-        let visible: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        out.line(format!("    {visible}"), Style::Plain);
+        out.line(format!("    {}", visible(line)), Style::Plain);
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::Path;
 pub(super) struct Printed {
     #[cfg(unix)]
     before: [std::os::fd::OwnedFd; 2],
+    #[cfg(unix)]
+    file: std::fs::File,
 }
 
 #[cfg(unix)]
@@ -21,12 +23,17 @@ impl Printed {
             std::io::stdout().as_fd().try_clone_to_owned().ok()?,
             std::io::stderr().as_fd().try_clone_to_owned().ok()?,
         ];
-        let printed = Printed { before };
         flush();
         for stream in STREAMS {
             lead(stream, file.as_raw_fd());
         }
-        Some(printed)
+        Some(Printed { before, file })
+    }
+
+    /// Says how many bytes have been printed. `None`: nobody knows.
+    pub(super) fn length(&self) -> Option<impl FnMut() -> usize + 'static> {
+        let file = self.file.try_clone().ok()?;
+        Some(move || file.metadata().map_or(0, |metadata| metadata.len() as usize))
     }
 }
 
@@ -46,6 +53,11 @@ impl Printed {
     /// Not on this system.
     pub(super) fn to(_: &Path) -> Option<Printed> {
         None
+    }
+
+    /// Not on this system.
+    pub(super) fn length(&self) -> Option<impl FnMut() -> usize + 'static> {
+        None::<fn() -> usize>
     }
 }
 

@@ -280,7 +280,10 @@ impl Worker {
         chooser: &mut Replay,
         recorder: &mut Recorder<'_>,
     ) -> Outcome {
-        let _printed = self.file(PRINTED).and_then(|path| Printed::to(&path));
+        let printed = self.file(PRINTED).and_then(|path| Printed::to(&path));
+        if let Some(length) = printed.as_ref().and_then(Printed::length) {
+            recorder.watch_printed(length);
+        }
         program.run(chooser, Some(recorder))
     }
 

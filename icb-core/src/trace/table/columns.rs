@@ -3,7 +3,7 @@
 use super::frames::is_machinery_file;
 use super::selection::{Why, preempts, selection};
 use super::words::{Detail, Names};
-use super::{Line, Options, Style, cut, width_of};
+use super::{Line, MAX_PRINTED, Options, Style, cut, visible, width_of};
 use crate::trace::{DeadlockEntry, Failure, ObjectId, Step, Switch, ThreadId, Trace};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,6 +17,10 @@ const LABEL: usize = 4;
 const MAX_LOCATION: usize = 26;
 /// Lines kept of a very long trace, at its start and at its end.
 const KEPT: (usize, usize) = (150, 250);
+/// How a line begins that was printed.
+const PRINTS: &str = "» ";
+/// The most lines that one takes.
+const MAX_PIECES: usize = 3;
 /// Lines of the heading.
 const HEADING: usize = 2;
 /// Lines that a table of the steps that matter may have before it goes without those that say how many are folded.
@@ -33,6 +37,8 @@ enum Row<'a> {
         preempted: Option<ThreadId>,
         by: ThreadId,
     },
+    /// What a thread printed after the step above.
+    Printed(ThreadId, String),
     /// So many steps of each of these threads.
     Folded(Vec<(ThreadId, usize)>),
     /// So many lines of a very long trace.
@@ -46,8 +52,8 @@ enum Row<'a> {
     },
 }
 
-/// Lays out the interleaving of a failure.
-pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Options) -> Vec<Line> {
+/// Lays out the interleaving of a failure, and whether everything that was printed stands in it whole.
+pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Options) -> (Vec<Line>, bool) {
     let trace = &failure.trace;
     let selected = selection(failure).filter(|_| !options.full);
     let mut rows = shorten(rows(trace, names, options.full, selected.as_ref()), options.full);
@@ -62,8 +68,28 @@ pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Optio
     }
     let layout = Layout::new(trace, &rows, names, options.width);
     let mut lines = layout.heading(names);
-    lines.extend(rows.iter().map(|row| layout.row(row, names)));
-    lines
+    let mut whole = 0;
+    for row in &rows {
+        match row {
+            Row::Printed(thread, text) => {
+                let (printed, is_whole) = layout.printed(*thread, text);
+                lines.extend(printed);
+                whole += usize::from(is_whole);
+            }
+            _ => lines.push(layout.row(row, names)),
+        }
+    }
+    (lines, whole == printed_lines(&trace.printed).count())
+}
+
+/// What is shown of what was printed.
+fn printed_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim().is_empty())
+}
+
+/// What a thread printed, a row for each line.
+fn printed<'a>(thread: ThreadId, text: &str) -> impl Iterator<Item = Row<'a>> {
+    printed_lines(text).map(move |line| Row::Printed(thread, visible(line)))
 }
 
 fn rows<'a>(
@@ -76,7 +102,12 @@ fn rows<'a>(
     let mut rows = Vec::new();
     let mut dull: Vec<&Step> = Vec::new();
     let mut before = None;
+    let prints = full || trace.printed.lines().count() <= MAX_PRINTED;
+    if prints {
+        rows.extend(printed(ThreadId::MAIN, trace.printed_before()));
+    }
     for (index, step) in trace.steps.iter().enumerate() {
+        let text = if prints { trace.printed_after(index) } else { "" };
         let last_of_run = trace.steps.get(index + 1).is_none_or(|next| next.thread != step.thread);
         let first_of_run = before != Some(step.thread);
         let dependent = || {
@@ -88,7 +119,9 @@ fn rows<'a>(
                 || shared.contains(&step.operation.object)
                 || shared.contains(&step.operation.other)
         };
-        let keep = full || selected.map_or_else(dependent, |selected| selected.contains_key(&index));
+        let keep = full
+            || !text.trim().is_empty()
+            || selected.map_or_else(dependent, |selected| selected.contains_key(&index));
         if keep || preempts(step) {
             fold(&mut rows, &mut dull, selected.is_some());
             if preempts(step) {
@@ -99,6 +132,7 @@ fn rows<'a>(
         }
         if keep {
             rows.push(Row::Step(step));
+            rows.extend(printed(step.thread, text));
         } else {
             dull.push(step);
         }
@@ -194,8 +228,10 @@ impl Layout {
         };
         for detail in Detail::ALL {
             layout.detail = detail;
-            layout.columns = share_out(natural(detail), room.saturating_sub(3 * threads.len()));
+            let room = room.saturating_sub(3 * threads.len());
+            layout.columns = share_out(natural(detail), room);
             if layout.columns == natural(detail) {
+                layout.columns = widened(&layout.columns, rows, room);
                 return layout;
             }
         }
@@ -252,6 +288,7 @@ impl Layout {
                 self.cell(&mut line, thread, &format!("preempted by {by}"), Style::Preemption);
                 line
             }
+            Row::Printed(thread, text) => self.printed(*thread, text).0.swap_remove(0),
             Row::Folded(counts) => {
                 let mut line = gutter(None, None);
                 let texts: Vec<(ThreadId, String)> =
@@ -278,6 +315,22 @@ impl Layout {
             Row::Gap(count) => Line::of(format!("{:>GUTTER$}", "⋮     │ "), Style::Dim)
                 .and(format!("{count} lines not shown"), Style::Dim),
         }
+    }
+
+    /// A printed line, in a few lines if its column is narrow, and whether that is all of it.
+    fn printed(&self, thread: ThreadId, text: &str) -> (Vec<Line>, bool) {
+        let column = self.columns.iter().find(|(owner, _)| *owner == thread);
+        let room = column.map_or(self.shared_width.saturating_sub(LABEL), |&(_, width)| width);
+        let mut pieces = Line::of(format!("{PRINTS}{}", text.trim_end()), Style::Source).broken(room);
+        let is_whole =
+            pieces.len() <= MAX_PIECES && pieces.iter().all(|piece| width_of(&piece.to_string()) <= room);
+        pieces.truncate(MAX_PIECES);
+        let lines = pieces.iter().map(|piece| {
+            let mut line = gutter(None, None);
+            self.cell(&mut line, thread, &piece.to_string(), Style::Source);
+            line
+        });
+        (lines.collect(), is_whole)
     }
 
     /// Text in one thread's column, the others empty.
@@ -354,6 +407,21 @@ fn natural_width(thread: ThreadId, rows: &[Row<'_>], names: &Names<'_>, detail: 
     });
     let heading = if detail == Detail::Numbers { 8 } else { width_of(&names.thread(thread)) };
     texts.max().unwrap_or(0).max(heading)
+}
+
+/// The columns, where there is more room than they need as wide as what their threads printed.
+fn widened(columns: &[(ThreadId, usize)], rows: &[Row<'_>], room: usize) -> Vec<(ThreadId, usize)> {
+    let mut left = room.saturating_sub(columns.iter().map(|(_, width)| width).sum());
+    let widen = |&(thread, width): &(ThreadId, usize)| {
+        let printed = rows.iter().filter_map(|row| match row {
+            Row::Printed(printing, text) if *printing == thread => Some(width_of(PRINTS) + width_of(text)),
+            _ => None,
+        });
+        let more = printed.max().unwrap_or(0).saturating_sub(width).min(left);
+        left -= more;
+        (thread, width + more)
+    };
+    columns.iter().map(widen).collect()
 }
 
 /// Gives each column its natural width, or, where there is too little room, an equal part of it; what narrow

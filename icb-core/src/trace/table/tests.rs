@@ -46,6 +46,7 @@ fn step(trace: &mut Trace, thread: ThreadId, action: Action, object: usize) -> &
         preempted_thread: None,
         accesses: Vec::new(),
         backtrace: Vec::new(),
+        printed_from: None,
     });
     trace.steps.last_mut().unwrap()
 }
@@ -336,4 +337,44 @@ fn what_was_printed_is_shown_from_its_end() {
     assert!(!said.contains("line 9 ") && said.contains("    line 49 ") && !said.contains('\u{1b}'), "{said}");
     let said = text(&failure, Options { full: true, ..Options::default() });
     assert!(said.contains("Printed by this execution:\n    line 0 "), "{said}");
+}
+
+#[test]
+fn what_was_printed_stands_in_the_column_of_its_thread() {
+    let mut trace = Trace::default();
+    for (index, from) in [6, 6, 12, 18].into_iter().enumerate() {
+        step(&mut trace, T[index % 2], Action::Load(Ordering::SeqCst), 1).printed_from = Some(from);
+    }
+    trace.take_printed(b"start\nfirst\nother\nlast\n", 1000);
+    let shown = |trace: &Trace| {
+        let positions = 0..trace.steps.len();
+        [trace.printed_before()]
+            .into_iter()
+            .chain(positions.map(|position| trace.printed_after(position)))
+            .collect::<Vec<_>>()
+            .join("|")
+    };
+    assert_eq!(shown(&trace), "start\n||first\n|other\n|last\n");
+    let mut failure = Failure::new(FailureKind::Panic, "x");
+    failure.trace = trace;
+    let said = text(&failure, Options::default());
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("│ » ")).collect();
+    let column = |line: &str| line.split('│').position(|cell| cell.starts_with(" » "));
+    assert_eq!(lines.iter().map(|line| column(line)).collect::<Vec<_>>(), [1, 2, 1, 2].map(Some), "{said}");
+    assert!(!said.contains("Printed by this execution"), "{said}");
+    // What is too long for its column stands below as well.
+    failure.trace.printed.push_str(&"long ".repeat(60));
+    assert!(text(&failure, Options::default()).contains("Printed by this execution:\n    start\n"));
+}
+
+#[test]
+fn of_much_that_was_printed_the_end_is_kept() {
+    let mut trace = Trace::default();
+    for (index, from) in [0, 5, 14, 99].into_iter().enumerate() {
+        step(&mut trace, T[index % 2], Action::Load(Ordering::SeqCst), 1).printed_from = Some(from);
+    }
+    trace.take_printed(b"0123\n567\n\xFFabc\nxyz\n", 16);
+    assert_eq!(trace.printed, "567\n\u{FFFD}abc\nxyz\n");
+    let after: Vec<&str> = (0..4).map(|position| trace.printed_after(position)).collect();
+    assert_eq!((trace.printed_before(), &after[..]), ("", &["", "567\n\u{FFFD}abc\n", "xyz\n", ""][..]));
 }
