@@ -4,6 +4,7 @@
 //! `steps` runs cargo, `tidy` checks what no compiler checks: the layers and the layout of the repository.
 
 mod layers;
+mod package;
 mod steps;
 mod summary;
 mod surface;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// One part of CI.
+/// One part of CI, or something that is asked for by name.
 struct Part {
     name: &'static str,
     about: &'static str,
@@ -35,10 +36,18 @@ const PARTS: [Part; 7] = [
     },
 ];
 
+/// What is no part of CI.
+const COMMANDS: [Part; 2] = [
+    Part { name: "package", about: "make the packages to publish, and try them", run: package::package },
+    Part { name: "surface", about: "write the tables of std's surface anew", run: surface::run },
+];
+
 fn main() -> ExitCode {
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    if asked == ["surface"] {
-        return write_surface();
+    if let [command] = &asked[..]
+        && let Some(command) = COMMANDS.iter().find(|known| known.name == command)
+    {
+        return obey(command);
     }
     let unknown = asked.iter().find(|name| PARTS.iter().all(|part| part.name != name.as_str()));
     if let Some(name) = unknown {
@@ -49,7 +58,10 @@ fn main() -> ExitCode {
         for part in &PARTS {
             eprintln!("  {:<12}{}", part.name, part.about);
         }
-        eprintln!("  {:<12}write the tables of std's surface anew (no part of CI)", "surface");
+        eprintln!("no part of CI:");
+        for command in &COMMANDS {
+            eprintln!("  {:<12}{}", command.name, command.about);
+        }
         return ExitCode::from(2);
     }
     let root = repository();
@@ -74,9 +86,9 @@ fn main() -> ExitCode {
     if results.iter().all(|(_, result, _)| result.is_ok()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Not a part of CI: writes the tables of std's surface anew, for a new toolchain.
-fn write_surface() -> ExitCode {
-    match surface::run(&repository()) {
+/// Runs what is no part of CI.
+fn obey(command: &Part) -> ExitCode {
+    match (command.run)(&repository()) {
         Ok(detail) => {
             println!("{detail}");
             ExitCode::SUCCESS

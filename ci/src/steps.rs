@@ -64,11 +64,11 @@ pub(crate) fn instructions(root: &Path) -> Result<String, String> {
 }
 
 /// Where cargo puts what it makes.
-fn target(root: &Path) -> PathBuf {
+pub(crate) fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |directory| root.join(directory))
 }
 
-fn cargo(root: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root);
     // What `cargo run` has set for this process is not meant for what it starts: it would count as a change.
@@ -81,7 +81,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn run(mut command: Command) -> Result<String, String> {
+pub(crate) fn run(mut command: Command) -> Result<String, String> {
     let status = command.status().map_err(|error| cannot_run(&error))?;
     if status.success() { Ok(String::new()) } else { Err(format!("cargo says why above ({status})")) }
 }

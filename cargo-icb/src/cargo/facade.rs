@@ -83,7 +83,7 @@ fn key(version: &str, triple: &str) -> String {
 fn unpack(directory: &Path) -> Result<(), Error> {
     if SOURCES.is_empty() {
         return Err(Error::Usage(
-            "this cargo-icb was built without the sources of icb-std, so it cannot instrument a crate that does not depend on it; install it from a clone with `cargo install --path cargo-icb`, or let the crate use icb_std".to_owned(),
+            "this cargo-icb was built without the sources of icb-std, so it cannot instrument a crate that does not depend on it; install a published version, or from a clone with `cargo install --path cargo-icb`, or let the crate use icb_std".to_owned(),
         ));
     }
     let mut wanted = BTreeSet::new();
