@@ -7,6 +7,7 @@
 //! `FUTEX_WAKE_OP`, priority inheritance; these, and every other system call, go to the system.
 
 use crate::door;
+use crate::entropy::{SYS_GETRANDOM, getrandom};
 use crate::epoll::{SYS_EVENTFD2, eventfd};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex};
@@ -73,6 +74,7 @@ unsafe extern "C" fn syscall(
             // What has a C function of its own here may come this way too, as `rustix` calls it.
             SYS_EVENTFD2 => c_long::from(eventfd(a as c_uint, b as c_int)),
             SYS_TIMERFD_CREATE => c_long::from(timerfd_create(a as c_int, b as c_int)),
+            SYS_GETRANDOM => getrandom(::std::ptr::with_exposed_provenance_mut(a), b, c as c_uint) as c_long,
             _ => answer_of(system(number, a, b, c, d, e, f)),
         }
     }

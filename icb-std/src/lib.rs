@@ -45,6 +45,8 @@ mod abort;
 #[cfg(icb)]
 mod door;
 #[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
+mod entropy;
+#[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
 mod epoll;
 #[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
 mod futex;

@@ -220,7 +220,7 @@ fn every_failure_is_told_stored_and_replayed() {
             // The others run on.
             "proved cases::holding::counts_under_a_lock",
             "run once cases::holding::has_no_model",
-            "7 passed, 10 failed",
+            "7 passed, 11 failed",
             // The report.
             "1 preemption, found in execution ",
             "▶1         │ preempted by T1",
@@ -233,6 +233,7 @@ fn every_failure_is_told_stored_and_replayed() {
         ("blocks_outside", "blocked outside the model: no step for 1.0 s"),
         ("deadlocks", "deadlock: T0 is parked and nobody unparks it"),
         ("dereferences_null", "abort: the process died of SIGSEGV"),
+        ("unwinds_into_foreign_code", ": the reason\n"),
         ("never_ends", "step limit reached: "),
         ("overflows_its_stack", "stack overflow: T0 overflowed its stack"),
         ("cases::failing::panics", "panic: lost an increment"),
@@ -499,7 +500,7 @@ fn plain_memory_is_checked() {
         assert!(line.contains(expected) || name == "racy_free", "{line}");
         verdicts += 1;
     }
-    assert_eq!((said.code, verdicts), (FAILED, 73), "{}", said.text);
+    assert_eq!((said.code, verdicts), (FAILED, 78), "{}", said.text);
     said.check(FAILED, &["src/lib.rs:", "racy_counter: data race: write by T1 and read by T2"]);
     // What a race leads to is shown instead of the race.
     icb_with("raw-memory", "test --on-race promote racy_lost racy_torn", &[]).check(

@@ -2,7 +2,7 @@
 //! replaced, and what could not be instrumented is noted with the compiler's reason. A crate that does not compile as
 //! it is either shows the compiler's own messages, with nothing of icb in them.
 
-use super::wrapper::{Compiler, Facades, Swap, execute};
+use super::wrapper::{Compiler, Facades, Swap};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -88,7 +88,7 @@ pub(super) struct Attempts<'a> {
 
 impl Attempts<'_> {
     pub(super) fn run(&self, arguments: &[OsString]) -> ExitCode {
-        let mut reason = None;
+        let mut first = None;
         let mut plain = false;
         for &facades in self.facades {
             loop {
@@ -101,16 +101,57 @@ impl Attempts<'_> {
                     }
                     Err(held) if !plain && held.contains(TWO_ALLOCATORS) => plain = true,
                     Err(held) => {
-                        reason.get_or_insert_with(|| first_error(&held));
+                        first.get_or_insert(held);
                         break;
                     }
                 }
             }
         }
         let as_it_is = self.swap.without_flags().rewrite(arguments, Facades::None, None);
-        self.notes.write(reason.unwrap_or_default());
-        execute(self.compiler.command(as_it_is))
+        let first = first.unwrap_or_default();
+        self.notes.write(first_error(&first));
+        match attempt(self.compiler.command(as_it_is)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(held) => {
+                tell(of_the_crate(&held, &first).trim_end_matches('\n'));
+                ExitCode::FAILURE
+            }
+        }
     }
+}
+
+/// What the compiler says of a crate that is compiled as it is, without the errors that only come of its dependencies being instrumented: those that it
+/// does not have where it is instrumented like them. All, if none is left.
+fn of_the_crate(held: &str, instrumented: &str) -> String {
+    let known: Vec<ErrorKey> = errors(instrumented).map(|(_, key)| key).collect();
+    let foreign: Vec<&str> = errors(held)
+        .filter(|(_, key)| key.1.is_some() && !known.contains(key))
+        .map(|(line, _)| line)
+        .collect();
+    let own = errors(held).filter(|(_, key)| key.1.is_some() && known.contains(key)).count();
+    if own == 0 || foreign.is_empty() {
+        return held.to_owned();
+    }
+    // The compiler's count would be wrong; cargo gives its own.
+    let counts =
+        |line: &str| errors(line).any(|(_, key)| key.1.is_none() && key.0.starts_with("aborting due to"));
+    held.lines()
+        .filter(|line| !foreign.contains(line) && !counts(line))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// What an error says, and of which place.
+type ErrorKey = (String, Option<(String, u32)>);
+
+/// The errors among the compiler's messages, with their lines.
+fn errors(held: &str) -> impl Iterator<Item = (&str, ErrorKey)> {
+    held.lines().filter_map(|line| {
+        let diagnostic: Diagnostic = serde_json::from_str(line).ok()?;
+        let place = diagnostic.spans.into_iter().find(|span| span.is_primary);
+        let place = place.map(|span| (span.file_name, span.line_start));
+        (diagnostic.level == "error").then_some((line, (diagnostic.message, place)))
+    })
 }
 
 /// Runs the compiler. What it says about the crate is held back until it has succeeded; that a file is ready, cargo
@@ -190,6 +231,31 @@ mod tests {
         let held = "{\"level\":\"warning\",\"message\":\"w\"}\n{\"level\":\"error\",\"message\":\"`alloc` is ambiguous\"}\n{\"level\":\"error\",\"message\":\"x\"}\n";
         assert_eq!(first_error(held), "`alloc` is ambiguous");
         assert_eq!(first_error("ld: no\n"), "ld: no");
+    }
+
+    #[test]
+    fn what_comes_of_instrumented_dependencies_is_not_told() {
+        let error = |message: &str, line: u32| {
+            format!(
+                r#"{{"level":"error","message":"{message}","spans":[{{"file_name":"a.rs","line_start":{line},"is_primary":true,"label":null}}]}}"#
+            )
+        };
+        let count = r#"{"level":"error","message":"aborting due to 2 previous errors"}"#;
+        let warning = r#"{"level":"warning","message":"unused"}"#;
+        let held = [
+            error("mismatched types", 3),
+            error("two kinds of Arc", 5),
+            warning.to_owned(),
+            count.to_owned(),
+        ]
+        .join("\n");
+        let instrumented = [error("mismatched types", 3), error("no such method", 9)].join("\n");
+        assert_eq!(
+            of_the_crate(&held, &instrumented),
+            format!("{}\n{warning}\n", error("mismatched types", 3))
+        );
+        assert_eq!(of_the_crate(&held, ""), held);
+        assert_eq!(of_the_crate(&held, &held), held);
     }
 
     #[test]

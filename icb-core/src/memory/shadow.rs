@@ -71,6 +71,30 @@ impl Cell {
     const NEW: Cell = Cell { write: Epoch::NONE, read: Epoch::NONE, write_place: 0, read_place: 0, reads: 0 };
 }
 
+/// Reads that are concurrent.
+#[derive(Clone, Debug, Default)]
+struct Readers {
+    /// The latest one of each thread.
+    clock: VectorClock,
+    /// Where that was, by thread.
+    places: Vec<usize>,
+}
+
+impl Readers {
+    fn set(&mut self, thread: usize, time: u32, place: usize) {
+        self.clock.set(thread, time);
+        if self.places.len() <= thread {
+            self.places.resize(thread + 1, 0);
+        }
+        self.places[thread] = place;
+    }
+
+    fn clear(&mut self) {
+        self.clock.clear();
+        self.places.clear();
+    }
+}
+
 /// A granule that this execution has touched.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -112,7 +136,7 @@ pub struct Shadow {
     used: usize,
     epoch: u32,
     parts: Vec<Part>,
-    reads: Vec<VectorClock>,
+    reads: Vec<Readers>,
     reads_used: usize,
     /// Freed blocks, but for small ones where there are many: first byte, and the one after the last, by address. What had
     /// been touched before is marked besides, so these are looked through only when a granule is touched for the first time.
@@ -405,9 +429,9 @@ impl Shadow {
     }
 }
 
-fn new_reads(reads: &mut Vec<VectorClock>, used: &mut usize) -> u32 {
+fn new_reads(reads: &mut Vec<Readers>, used: &mut usize) -> u32 {
     if reads.len() == *used {
-        reads.push(VectorClock::new());
+        reads.push(Readers::default());
     }
     reads[*used].clear();
     *used += 1;
@@ -458,17 +482,21 @@ impl Cell {
     }
 
     /// With which access a write by whoever has this clock is not ordered.
-    fn unordered_before_write(&self, reads: &[VectorClock], clock: &VectorClock) -> Option<Unordered> {
-        let read = |thread| Unordered { thread, write: false, place: self.read_place };
+    fn unordered_before_write(&self, reads: &[Readers], clock: &VectorClock) -> Option<Unordered> {
+        let read = |thread, place| Unordered { thread, write: false, place };
         self.unordered_write(clock).or_else(|| match self.reads {
-            0 => (!self.read.happens_before(clock)).then(|| read(self.read.thread)),
-            reads_at => reads[reads_at as usize - 1].first_beyond(clock).map(|thread| read(thread as u32)),
+            0 => (!self.read.happens_before(clock)).then(|| read(self.read.thread, self.read_place)),
+            reads_at => {
+                let readers = &reads[reads_at as usize - 1];
+                let thread = readers.clock.first_beyond(clock)?;
+                Some(read(thread as u32, readers.places[thread]))
+            }
         })
     }
 
     fn access(
         &mut self,
-        all_reads: &mut Vec<VectorClock>,
+        all_reads: &mut Vec<Readers>,
         used: &mut usize,
         address: usize,
         access: &MemoryAccess<'_>,
@@ -480,17 +508,15 @@ impl Cell {
             return unordered.map(|earlier| earlier.at(address));
         }
         let unordered = self.unordered_write(access.clock);
-        self.read_place = access.place;
         if self.reads != 0 {
-            all_reads[self.reads as usize - 1].set(access.thread, now.time);
+            all_reads[self.reads as usize - 1].set(access.thread, now.time, access.place);
         } else if self.read.thread == now.thread || self.read.happens_before(access.clock) {
-            self.read = now;
+            (self.read, self.read_place) = (now, access.place);
         } else {
-            let before = self.read;
             self.reads = new_reads(all_reads, used);
-            let clock = &mut all_reads[self.reads as usize - 1];
-            clock.set(before.thread as usize, before.time);
-            clock.set(access.thread, now.time);
+            let readers = &mut all_reads[self.reads as usize - 1];
+            readers.set(self.read.thread as usize, self.read.time, self.read_place);
+            readers.set(access.thread, now.time, access.place);
         }
         unordered.map(|earlier| earlier.at(address))
     }
@@ -682,6 +708,26 @@ mod tests {
             }
         }
         assert!(found > 500, "{found}");
+    }
+
+    #[test]
+    fn the_place_is_that_of_the_read_that_is_not_ordered() {
+        let (a, b) = (clock(&[1, 0]), clock(&[0, 1]));
+        let mut shadow = Shadow::default();
+        shadow.begin(1);
+        assert_eq!(touch(&mut shadow, (8, 8), false, 0, &a), None);
+        assert_eq!(touch(&mut shadow, (8, 8), false, 1, &b), None);
+        let race =
+            |thread| Trouble::Race(EarlierAccess { address: 8, thread, write: false, place: thread + 100 });
+        assert_eq!(touch(&mut shadow, (8, 8), true, 1, &b), Some(race(0)));
+        // Parts of a granule have copies.
+        assert_eq!(touch(&mut shadow, (16, 8), false, 0, &a), None);
+        assert_eq!(touch(&mut shadow, (16, 8), false, 1, &b), None);
+        let found = touch(&mut shadow, (16, 4), true, 0, &a);
+        assert_eq!(
+            found,
+            Some(Trouble::Race(EarlierAccess { address: 16, thread: 1, write: false, place: 101 }))
+        );
     }
 
     #[test]

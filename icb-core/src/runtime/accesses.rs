@@ -57,7 +57,8 @@ pub(super) struct MemoryNotes {
     places: HashMap<usize, Vec<Accessor>>,
     /// Whose code the places are.
     pub(super) owners: HashMap<usize, Owner>,
-    /// Places in functions of `std` where it matters who has called them: asked at each access.
+    /// Places where accesses of the mirrored library are not noted: its own, and those in functions of `std`, where it is asked at each
+    /// access who has called them.
     pub(super) watched: HashSet<usize>,
     /// A place has become one of those in the running execution.
     pub(super) news: bool,

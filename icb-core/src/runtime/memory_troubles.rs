@@ -41,6 +41,9 @@ impl Execution {
     #[cold]
     pub(super) fn in_trouble(&mut self, hooked: Hooked, trouble: Trouble) {
         if self.owner(hooked.place) == Owner::Own || self.own_code_runs() {
+            if matches!(trouble, Trouble::Race(_)) {
+                self.watch(hooked.place);
+            }
             return;
         }
         match trouble {
@@ -125,25 +128,30 @@ impl Execution {
         owner
     }
 
-    /// Whether an earlier access at this place was one of the program under test. Where it could have been either, the
-    /// place is watched from now on, and the execution will be run once more.
+    /// Whether an earlier access at this place was one of the program under test. Where it was not, or could have been either, the
+    /// place is watched.
     fn is_of_program(&mut self, place: usize) -> bool {
         match self.owner(place) {
-            Owner::Own => false,
             Owner::Program => true,
             Owner::Library if self.memory_notes.watched.contains(&place) => true,
-            Owner::Library => {
-                self.memory_notes.watched.insert(place);
-                self.memory_notes.news = true;
+            Owner::Own | Owner::Library => {
+                self.watch(place);
                 false
             }
         }
     }
 
-    /// Whether the place is watched, and the mirrored library has called it now.
+    /// What the mirrored library accesses at this place is no longer noted, since it hides what the program has done before; the
+    /// execution will be run once more.
+    fn watch(&mut self, place: usize) {
+        self.memory_notes.news |= self.memory_notes.watched.insert(place);
+    }
+
+    /// Whether the place is watched, and it is the mirrored library's, which may have called it.
     #[cold]
     pub(super) fn is_own_at(&mut self, place: usize) -> bool {
-        self.memory_notes.watched.contains(&place) && self.own_code_runs()
+        self.memory_notes.watched.contains(&place)
+            && (self.owner(place) == Owner::Own || self.own_code_runs())
     }
 
     /// Whether the access is made on behalf of the mirrored library, by way of a function of `std`.

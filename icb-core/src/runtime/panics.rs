@@ -4,7 +4,7 @@ use super::execution::Execution;
 use super::threads::PanicNote;
 use super::{GiveUp, running};
 use crate::program::End;
-use crate::trace::{Failure, FailureKind, ThreadId};
+use crate::trace::{Failure, FailureKind, SourceLocation, ThreadId};
 use std::any::Any;
 use std::panic::{Location, PanicHookInfo};
 use std::sync::Once;
@@ -64,8 +64,26 @@ fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
         if info.location().is_some_and(|location| is_in_engine(location.file())) {
             message = format!("an error in icb itself, not in the test; please report it: {message}");
         }
+        let mine = &e.threads[e.current];
+        let before = mine.panic.as_ref().filter(|_| mine.unwinding);
+        if before.is_some() || message.starts_with(VIOLATED) {
+            // Most often the process is about to abort, and what is noted dies with it: whoever watches over it shows what was printed last.
+            let thread = ThreadId::new(e.current);
+            if let Some(PanicNote { message, location, .. }) = before {
+                eprintln!("{}", told(thread, location.as_ref(), message));
+            }
+            eprintln!("{}", told(thread, info.location().map(Into::into).as_ref(), &message));
+        }
         note_panic(e, message, info.location());
     }
+}
+
+/// How the panic begins that aborts without unwinding where unsafe code is called wrongly.
+const VIOLATED: &str = "unsafe precondition(s) violated";
+
+fn told(thread: ThreadId, location: Option<&SourceLocation>, message: &str) -> String {
+    let place = location.map_or_else(String::new, |location| format!(" at {location}"));
+    format!("{thread} panicked{place}: {message}")
 }
 
 /// The program asks for what cannot be had.

@@ -265,7 +265,9 @@ const MORE_PATIENCE: u32 = 4;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
 pub(crate) const MAX_SPURIOUS_FAILURES: u32 = 3;
 /// Longest recognised loop, in reads.
-const MAX_PERIOD: usize = 4;
+const MAX_PERIOD: usize = 16;
+/// A longer loop than a few reads must go round so often.
+const MIN_ROUNDS: usize = 8;
 
 impl Thread {
     /// Makes the slot a new thread. Its clock is begun by the caller.
@@ -485,7 +487,12 @@ impl Thread {
 
     #[cold]
     fn has_period(&self) -> bool {
-        let tail = &self.reads[self.reads.len() - REPEATS..];
-        (1..=MAX_PERIOD).any(|period| tail.iter().zip(&tail[period..]).all(|(a, b)| a == b))
+        const { assert!(MAX_PERIOD * MIN_ROUNDS <= MAX_READS / 2) };
+        (1..=MAX_PERIOD).any(|period| {
+            let repeated = REPEATS.max(MIN_ROUNDS * period);
+            let Some(first) = self.reads.len().checked_sub(repeated) else { return false };
+            let tail = &self.reads[first..];
+            tail.iter().zip(&tail[period..]).all(|(a, b)| a == b)
+        })
     }
 }

@@ -191,6 +191,41 @@ impl Step {
         self.note.as_ref().is_some_and(|note| note.contains(STALE))
     }
 
+    /// Whether a timed wait has expired although others could go on, at a cost of 1.
+    #[must_use]
+    pub fn expires_early(&self) -> bool {
+        let timed = matches!(
+            self.operation.action,
+            Action::Park { timed: true }
+                | Action::Reacquire { timed: true }
+                | Action::Receive { timed: true }
+        );
+        self.early && timed
+    }
+
+    /// Whether a wait has ended for no reason, at a cost of 1.
+    #[must_use]
+    pub fn wakes_spuriously(&self) -> bool {
+        let waits = matches!(self.operation.action, Action::Park { .. } | Action::Reacquire { .. });
+        self.early && waits && !self.expires_early()
+    }
+
+    /// Whether a loop that waits for a change goes round once more without one, at a cost of 1.
+    #[must_use]
+    pub fn spins_on(&self) -> bool {
+        self.early && !self.expires_early() && !self.wakes_spuriously()
+    }
+
+    /// Whether it is a weak exchange that has failed although the value was the expected one, at a cost of 1.
+    #[must_use]
+    pub fn fails_spuriously(&self) -> bool {
+        // A stale value is chosen first, with an outcome of its own.
+        let chosen = self.branches.get(usize::from(self.is_stale())..).unwrap_or_default();
+        matches!(self.operation.action, Action::CompareExchange { weak: true, .. })
+            && self.written.is_none()
+            && chosen.last() == Some(&1)
+    }
+
     /// Whether it is a step of its own: a data access that is no scheduling point belongs to the step before it, and
     /// bears the number of the one after.
     #[must_use]

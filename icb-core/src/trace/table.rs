@@ -11,7 +11,7 @@ mod selection;
 mod variables;
 mod words;
 
-use super::{Failure, Frame, ObjectId, SourceLocation, Switch, ThreadId, Trace};
+use super::{Failure, Frame, ObjectId, SourceLocation, Step, Switch, ThreadId, Trace};
 use frames::Sources;
 pub use frames::is_of_program;
 pub use selection::{Why, selection};
@@ -246,7 +246,7 @@ fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &
         out.line(format!("    {line}"), Style::Plain);
     }
     let count = failure.schedule.preemption_count();
-    let mut facts = costs(count, failure.trace.steps.iter().filter(|step| step.is_stale()).count());
+    let mut facts = costs(count, &failure.trace);
     if failure.execution > 0 {
         facts += &format!(", found in execution {}", failure.execution);
     }
@@ -353,15 +353,24 @@ fn thread_name(line: &mut Line, thread: ThreadId, names: &Names<'_>) {
     line.push(names.thread(thread), Style::Thread(thread.index()));
 }
 
-/// What an execution costs, of which so much is for stale values.
-fn costs(count: u32, stale: usize) -> String {
-    let others = u64::from(count).saturating_sub(stale as u64);
-    match (others, stale as u64) {
-        (others, 0) => count_of(others, "preemption"),
-        (0, stale) => count_of(stale, "stale value"),
-        (others, stale) => {
-            format!("{} and {}", count_of(others, "preemption"), count_of(stale, "stale value"))
-        }
+/// What an execution costs, by what it is for.
+fn costs(count: u32, trace: &Trace) -> String {
+    let steps = |counted: fn(&Step) -> bool| trace.steps.iter().filter(|step| counted(step)).count() as u64;
+    let others = [
+        (steps(Step::is_stale), "stale value"),
+        (steps(Step::fails_spuriously), "spurious failure"),
+        (steps(Step::expires_early), "early timeout"),
+        (steps(Step::wakes_spuriously), "spurious wake-up"),
+        (steps(Step::spins_on), "extra spin"),
+    ];
+    let preemptions = u64::from(count).saturating_sub(others.iter().map(|(count, _)| count).sum());
+    let kinds = [(preemptions, "preemption")].into_iter().chain(others);
+    let costs: Vec<String> =
+        kinds.filter(|(count, _)| *count > 0).map(|(count, thing)| count_of(count, thing)).collect();
+    match &costs[..] {
+        [] => count_of(0, "preemption"),
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        [first, ..] => first.clone(),
     }
 }
 

@@ -2,17 +2,28 @@
 
 use crate::door;
 use ::std::fmt;
+use ::std::hash::{Hash, Hasher};
 use ::std::sync::Arc;
 
 /// Mirrors `std::thread::ThreadId`. In an execution threads are numbered from 1 in the order of their spawn.
 #[derive(Eq, PartialEq, Clone, Copy, Hash)]
 pub struct ThreadId(Id);
 
-#[derive(Eq, PartialEq, Clone, Copy, Hash)]
+#[derive(Eq, PartialEq, Clone, Copy)]
 enum Id {
     Real(::std::thread::ThreadId),
     /// The thread of an execution, and the epoch of that execution.
     Modelled(door::ThreadId, u32),
+}
+
+/// A thread hashes to the same in every execution, though its epoch is another one: what is spread by that hash stays where it was.
+impl Hash for Id {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Id::Real(id) => id.hash(state),
+            Id::Modelled(thread, _) => thread.hash(state),
+        }
+    }
 }
 
 impl fmt::Debug for ThreadId {

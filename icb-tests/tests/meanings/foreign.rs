@@ -220,3 +220,38 @@ fn others_run_while_a_thread_waits_in_the_middle_of_its_unwinding() {
         assert!(report.complete, "{report:?}");
     }
 }
+
+/// Random numbers of the system's are the same in every execution, and other ones in each thread.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn random_numbers_are_a_function_of_the_thread() {
+    use std::collections::BTreeSet;
+    fn drawn() -> [u64; 2] {
+        [(); 2].map(|()| {
+            let mut number = 0u64;
+            // SAFETY: there is room for eight bytes.
+            let length = unsafe { libc::getrandom((&raw mut number).cast(), 8, 0) };
+            assert_eq!(length, 8);
+            number
+        })
+    }
+    let seen: Arc<std::sync::Mutex<BTreeSet<[u64; 2]>>> = Arc::default();
+    let note = seen.clone();
+    let report = plain().max_bound(2).explore(move || {
+        let yields = || {
+            thread::yield_now();
+            drawn()
+        };
+        let threads = [thread::spawn(yields), thread::spawn(yields)];
+        let all = threads.map(|thread| thread.join().unwrap());
+        note.lock().unwrap().extend(all.into_iter().chain([drawn()]));
+    });
+    assert!(
+        report.failure.is_none() && report.bounds.iter().map(|bound| bound.executions).sum::<u64>() > 1,
+        "{report:?}"
+    );
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 3);
+    assert_eq!(seen.iter().flatten().collect::<BTreeSet<_>>().len(), 6);
+    assert_ne!(drawn(), drawn(), "outside a model");
+}

@@ -60,11 +60,14 @@ pub fn selection(failure: &Failure) -> Option<BTreeMap<usize, Why>> {
         show(order.after, why);
     }
     for (position, step) in trace.steps.iter().enumerate() {
-        // Where a load could have read a stale value, and did not, nothing is to be seen.
-        let reads_newest = matches!(step.operation.action, Action::Load(_));
-        if step.early || step.is_stale() {
+        // Where something could have read a stale value or failed spuriously, and did not, nothing is to be seen.
+        let is_usual = matches!(
+            step.operation.action,
+            Action::Load(_) | Action::ReadModifyWrite(_) | Action::CompareExchange { .. }
+        );
+        if step.early || step.is_stale() || step.fails_spuriously() {
             show(position, Why::Costs);
-        } else if !step.branches.is_empty() && !reads_newest {
+        } else if !step.branches.is_empty() && !is_usual {
             show(position, Why::Chosen);
         }
     }

@@ -304,7 +304,7 @@ fn every_unit_of_cost_has_its_number() {
     {
         assert!(rendered.contains(line), "{line} is missing:\n{rendered}");
     }
-    assert!(rendered.contains("3 preemptions"), "{rendered}");
+    assert!(rendered.contains("1 preemption, 1 spurious failure and 1 early timeout"), "{rendered}");
 }
 
 #[test]

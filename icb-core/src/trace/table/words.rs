@@ -217,21 +217,24 @@ impl<'a> Names<'a> {
         if operation.other.is_some() {
             text += &format!(" with {}", self.object(operation.other, detail));
         }
+        let exchanges =
+            matches!(operation.action, Action::ReadModifyWrite(_) | Action::CompareExchange { .. });
         let says_itself = matches!(operation.action, Action::Choose | Action::Load(_)) || step.is_stale();
-        if step.read.is_none() || !says_itself {
+        if !exchanges && (step.read.is_none() || !says_itself) {
             for branch in &step.branches {
                 text += &format!(" [branch {branch}]");
             }
         }
-        if step.early {
-            text += match operation.action {
-                Action::Park { timed: true }
-                | Action::Reacquire { timed: true }
-                | Action::Receive { timed: true } => " (expires)",
-                _ => " (wakes spuriously)",
-            };
+        if step.expires_early() {
+            text += " (expires)";
+        } else if step.wakes_spuriously() {
+            text += " (wakes spuriously)";
+        } else if step.spins_on() {
+            text += " (once more, in vain)";
         }
-        if let Some(note) = &step.note {
+        if step.fails_spuriously() {
+            text += " (fails spuriously)";
+        } else if let Some(note) = &step.note {
             text += &format!(" ({note})");
         }
         text
