@@ -115,7 +115,7 @@ impl Run<'_> {
 
     fn introduce(&self, console: &mut Output<'_>, build: &Build) {
         for note in &build.notes {
-            console.line(&format!("not instrumented {} {}: {}", note.package, note.version, note.reason));
+            console.leave_out(&note.package, &note.version, &note.reason);
         }
         for remark in &build.remarks {
             console.line(remark);

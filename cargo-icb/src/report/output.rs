@@ -21,6 +21,8 @@ pub(crate) struct Output<'a> {
     recorder: Option<Recorder>,
     /// Show every step of a failure.
     full: bool,
+    /// Packages that are not instrumented, with their versions.
+    left_out: Vec<String>,
 }
 
 impl<'a> Output<'a> {
@@ -33,7 +35,13 @@ impl<'a> Output<'a> {
         recorder: Option<Recorder>,
     ) -> Output<'a> {
         let console = Console::new(names.clone());
-        Output { console, arguments, names, root: root.to_path_buf(), recorder, full }
+        Output { console, arguments, names, root: root.to_path_buf(), recorder, full, left_out: Vec::new() }
+    }
+
+    /// A package could not be instrumented: what is proved is said without it.
+    pub(crate) fn leave_out(&mut self, package: &str, version: &str, reason: &str) {
+        self.line(&format!("not instrumented {package} {version}: {reason}"));
+        self.left_out.push(format!("{package} {version}"));
     }
 
     fn is_json(&self) -> bool {
@@ -88,6 +96,12 @@ impl<'a> Output<'a> {
         self.line("");
         for line in summary::table(&self.names, tally) {
             self.line(&line);
+        }
+        if !self.left_out.is_empty() {
+            let packages = self.left_out.join(", ");
+            self.line(&format!(
+                "Not instrumented: {packages}. What it does between two steps of the others is one piece, in which nothing was tried."
+            ));
         }
         for (name, record) in self.names.clone().iter().zip(&tally.records) {
             let Some(last) = record.rounds.last() else { continue };
