@@ -40,9 +40,10 @@ pub(crate) struct Rounds {
     at: usize,
 }
 
-/// One operation with what it has read and written, or `None`: no loop that waits does this.
+/// One operation with what it has read and written, or `None`: no loop that waits does this. `changes`: it has changed something.
 fn digest(
     operation: Operation,
+    changes: bool,
     place: Option<Place>,
     read: Option<u64>,
     written: Option<u64>,
@@ -58,6 +59,12 @@ fn digest(
         }
         Action::Unpark => 6,
         Action::Park { .. } => 7,
+        // Not if it has got what it tried for: nobody sees what a message is, nor what a lock guards.
+        Action::TryLock | Action::TryReadLock | Action::TryWriteLock | Action::TryReceive | Action::OnceCheck
+            if !changes =>
+        {
+            8
+        }
         _ => return None,
     };
     let mut hasher = DefaultHasher::new();
@@ -105,6 +112,7 @@ impl Rounds {
     pub(crate) fn note(
         &mut self,
         operation: Operation,
+        changes: bool,
         place: Option<Place>,
         read: Option<u64>,
         written: Option<u64>,
@@ -112,7 +120,7 @@ impl Rounds {
         if self.changes == self.begins_after {
             return false;
         }
-        let Some(digest) = digest(operation, place, read, written) else {
+        let Some(digest) = digest(operation, changes, place, read, written) else {
             self.stop();
             return false;
         };
@@ -165,7 +173,7 @@ mod tests {
         let operation = Operation::new(Action::ReadModifyWrite(Ordering::SeqCst), ObjectId::new(1));
         let mut came_round = Vec::new();
         for (index, value) in values.into_iter().enumerate() {
-            if rounds.watched != 0 && rounds.note(operation, None, Some(value), Some(value + 1)) {
+            if rounds.watched != 0 && rounds.note(operation, true, None, Some(value), Some(value + 1)) {
                 came_round.push(index + 1);
             }
         }

@@ -144,6 +144,10 @@ pub(crate) struct Thread {
     /// Its pending count operation is on a strong count.
     pub(crate) strong: bool,
     pub(crate) token: bool,
+    /// Nobody else has given it the token that it has.
+    pub(crate) own_token: bool,
+    /// Parks in a row that returned because it had unparked itself.
+    self_wakes: u32,
     /// The barrier generation it waits for the end of.
     pub(crate) generation: u64,
     /// The rendezvous message it waits for being taken.
@@ -223,6 +227,8 @@ impl Default for Thread {
             notified: false,
             strong: false,
             token: false,
+            own_token: false,
+            self_wakes: 0,
             generation: 0,
             ticket: 0,
             unwinding: false,
@@ -262,6 +268,8 @@ const REPEATS: usize = 48;
 const BETWEEN_LOOKS: usize = 16;
 /// How much longer a loop may go on each time that this has been paid for.
 const MORE_PATIENCE: u32 = 4;
+/// So many parks in a row must have returned on the thread's own token before each counts as a pause.
+const SELF_WAKES: u32 = 2;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
 pub(crate) const MAX_SPURIOUS_FAILURES: u32 = 3;
 /// Longest recognised loop, in reads.
@@ -299,6 +307,8 @@ impl Thread {
         self.expired = None;
         self.notified = false;
         self.token = false;
+        self.own_token = false;
+        self.self_wakes = 0;
         self.unwinding = false;
         self.panicked = false;
         self.panic_handled = false;
@@ -358,6 +368,15 @@ impl Thread {
         self.spurious_failures = 0;
         self.reads.clear();
         self.rounds.note_change();
+    }
+
+    /// It has been parked; `wakes_itself`: it only had the token because it had unparked itself. Says whether it is to pause now: a task
+    /// that wakes itself and is polled again at once, more than once in a row, waits for others.
+    pub(crate) fn note_park(&mut self, wakes_itself: bool) -> bool {
+        self.self_wakes = if wakes_itself { self.self_wakes + 1 } else { 0 };
+        let goes_round = self.self_wakes >= SELF_WAKES;
+        self.comes_round |= goes_round;
+        goes_round
     }
 
     /// Nothing is to be noted of what it does.

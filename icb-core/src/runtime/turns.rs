@@ -197,9 +197,12 @@ impl Execution {
             return;
         }
         let thread = &mut self.threads[self.current];
-        if thread.rounds.watched != 0 && thread.rounds.note(operation, thread.location, read, written) {
-            thread.comes_round = true;
-            self.attend();
+        if thread.rounds.watched != 0 {
+            let changes = accesses.iter().any(|access| access.mode != Mode::Read);
+            if thread.rounds.note(operation, changes, thread.location, read, written) {
+                thread.comes_round = true;
+                self.attend();
+            }
         }
         if self.threads[self.current].turns.left != 0 {
             self.note_turn(operation, accesses);

@@ -69,6 +69,9 @@ pub fn program(seed: u64) -> Program {
     if seed % 8 == 5 {
         random.goes_round(&mut threads);
     }
+    if seed % 16 == 13 {
+        wake_themselves(&mut threads);
+    }
     if seed % 7 == 3 {
         random.makes_objects(&mut threads);
     }
@@ -336,6 +339,15 @@ impl Random {
             self.instructions(family, code);
         }
         code.push(after);
+    }
+}
+
+/// Those that go round do so by waking themselves.
+fn wake_themselves(threads: &mut [Thread]) {
+    for instruction in threads.iter_mut().flat_map(|thread| &mut thread.code) {
+        if let GoRound { way, .. } = instruction {
+            *way = Way::WakesItself;
+        }
     }
 }
 

@@ -121,6 +121,8 @@ pub enum Way {
     HoldsLock,
     /// As `PutsBack`, without ever pausing.
     NeverPauses,
+    /// It changes nothing, and wakes itself before it goes to sleep, as tasks do.
+    WakesItself,
 }
 
 /// Memory orders, as far as all operations have them.

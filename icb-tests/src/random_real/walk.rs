@@ -765,7 +765,7 @@ impl<'s> Walker<'s> {
         loop {
             let takes = way == Way::HoldsLock && self.guards[variable].is_none();
             let guard = takes.then(|| self.shared.mutexes[variable].lock());
-            if way != Way::HoldsLock {
+            if !matches!(way, Way::HoldsLock | Way::WakesItself) {
                 other.fetch_add(1, Ordering::AcqRel);
             }
             if matches!(way, Way::PutsBack | Way::NeverPauses) {
@@ -774,8 +774,13 @@ impl<'s> Walker<'s> {
             if awaited.load(Ordering::Acquire) != 0 {
                 return;
             }
-            if way != Way::NeverPauses {
-                thread::yield_now();
+            match way {
+                Way::NeverPauses => {}
+                Way::WakesItself => {
+                    thread::current().unpark();
+                    thread::park();
+                }
+                _ => thread::yield_now(),
             }
             drop(guard);
         }

@@ -517,6 +517,27 @@ fn loops_that_never_pause_give_way() {
     assert_eq!(failure(&report).kind, FailureKind::StepLimit);
 }
 
+/// The same with nothing but the thread's own park token, as `yield_now().await` on the simplest of executors: it need not go round for
+/// long before it is known.
+#[test]
+fn a_thread_that_unparks_itself_and_parks_gives_way() {
+    fn wait(raised: bool, tries: impl Fn(&Mutex<bool>) -> bool) {
+        let flag = Arc::new(Mutex::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || *theirs.lock().unwrap() = raised);
+        while !tries(&flag) {
+            thread::current().unpark();
+            thread::park();
+        }
+        other.join().unwrap();
+    }
+    let looks = |flag: &Mutex<bool>| flag.try_lock().is_ok_and(|raised| *raised);
+    let report = plain().max_bound(2).max_steps(1_000).explore(move || wait(true, looks));
+    assert!(report.complete && report.failure.is_none(), "{:?}", report.failure.map(|f| f.message));
+    let report = plain().max_steps(3_000).explore(move || wait(false, looks));
+    assert!(matches!(failure(&report).kind, FailureKind::StepLimit | FailureKind::Livelock));
+}
+
 /// Long loops that are going somewhere are left alone.
 #[test]
 fn loops_that_do_work_are_not_taken_for_waiting() {

@@ -288,6 +288,7 @@ impl Execution {
         let had_token = std::mem::take(&mut self.threads[me].token);
         let object = &self.objects[operation.object.index()];
         let mut note = None;
+        let wakes_itself = had_token && self.threads[me].own_token;
         if had_token {
             self.threads[me].end_wait();
             self.threads[me].clock.acquire(&object.clock);
@@ -298,6 +299,9 @@ impl Execution {
         self.threads[me].note_change();
         let access = Access { object: operation.object, mode: Mode::Write };
         self.finish_single(operation, access, None, None, note);
+        if self.threads[me].note_park(wakes_itself) {
+            self.attend();
+        }
         if had_token { Effect::Done } else { Effect::TimedOut }
     }
 
@@ -307,7 +311,9 @@ impl Execution {
         self.threads[me].clock.release_join(me, &mut object.clock);
         let target = (0..self.thread_count).find(|&t| self.threads[t].token_object == operation.object);
         if let Some(target) = target {
-            self.threads[target].token = true;
+            let thread = &mut self.threads[target];
+            thread.own_token = target == me && (thread.own_token || !thread.token);
+            thread.token = true;
         }
         self.note_change(operation.object);
         let access = Access { object: operation.object, mode: Mode::Write };
