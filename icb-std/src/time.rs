@@ -1,5 +1,6 @@
 //! `std::time`. Modelled: [`Instant`] and [`SystemTime`] read the virtual clock of the running execution, which moves
-//! when a timed wait or a sleep expires, when a thread pauses that has done nothing but read it, and when every thread waits
+//! when a timed wait or a sleep expires, when a thread pauses that has done nothing but read it (so it does by itself
+//! after 64 readings without a step), and when every thread waits
 //! and one of them has read it while spinning (1 µs, and twice as much each time); reading it is no step. The calendar time
 //! of an execution begins at a fixed date. Outside an execution both read the real clocks. Durations and errors
 //! are `std`'s.
@@ -39,6 +40,7 @@ pub const UNIX_EPOCH: SystemTime = SystemTime(::std::time::UNIX_EPOCH);
 impl Instant {
     /// Mirrors `std::time::Instant::now`.
     #[must_use]
+    #[track_caller]
     pub fn now() -> Instant {
         match door::now() {
             Some(elapsed) => Instant(*BEGIN.get_or_init(::std::time::Instant::now) + elapsed),
@@ -66,6 +68,7 @@ impl Instant {
 
     /// Mirrors `std::time::Instant::elapsed`.
     #[must_use]
+    #[track_caller]
     pub fn elapsed(&self) -> Duration {
         Instant::now() - *self
     }
@@ -96,6 +99,7 @@ impl SystemTime {
 
     /// Mirrors `std::time::SystemTime::now`.
     #[must_use]
+    #[track_caller]
     pub fn now() -> SystemTime {
         match door::now() {
             Some(elapsed) => UNIX_EPOCH + door::BEGIN_DATE + elapsed,
@@ -109,6 +113,7 @@ impl SystemTime {
     }
 
     /// Mirrors `std::time::SystemTime::elapsed`.
+    #[track_caller]
     pub fn elapsed(&self) -> Result<Duration, SystemTimeError> {
         SystemTime::now().duration_since(*self)
     }

@@ -1,6 +1,7 @@
 //! The door for threads, pauses, choices, time, statics and thread-locals.
 
-use super::perform::{enter, enter_here, halt, perform, perform_join};
+use super::execution::Execution;
+use super::perform::{enter, enter_here, halt, pause_in_loop, perform, perform_join};
 use super::threads::Local;
 use super::{Running, execution_is_unwinding, running};
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, ThreadId};
@@ -298,14 +299,16 @@ pub fn choose(n: usize) -> usize {
 pub const BEGIN_DATE: Duration = Duration::from_secs(1_704_067_200);
 
 /// The virtual clock: time since the execution began. `None` outside an execution.
+///
+/// A thread that does nothing but read it, again and again, pauses now and then: else no time would ever pass.
 #[must_use]
+#[track_caller]
 pub fn now() -> Option<Duration> {
-    running().map(|running| {
-        running.with(|e| {
-            e.threads.mine().reads_clock = true;
-            e.now
-        })
-    })
+    let running = running()?;
+    if running.with(Execution::reads_clock_in_vain) {
+        pause_in_loop(running, Location::caller().into());
+    }
+    Some(running.quickly(|e| e.now))
 }
 
 /// A number that is different in every execution of this process and never zero, to recognise state left over

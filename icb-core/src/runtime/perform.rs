@@ -82,8 +82,7 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
         give_way(running, place);
     }
     if running.with(|e| e.must_pause(operation)) {
-        running.with(Execution::recognise_awaiting);
-        pause_unasked(running, place);
+        pause_in_loop(running, place);
     }
     let (next, me) = running.with(|e| {
         let me = e.current;
@@ -128,6 +127,13 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
 #[cold]
 fn give_way(running: &Running, place: Place) {
     running.with(Execution::begin_giving_way);
+    pause_unasked(running, place);
+}
+
+/// The running thread has come round in a loop that does not pause by itself: it does now.
+#[cold]
+pub(super) fn pause_in_loop(running: &Running, place: Place) {
+    running.with(Execution::recognise_awaiting);
     pause_unasked(running, place);
 }
 

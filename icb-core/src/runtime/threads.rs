@@ -171,6 +171,8 @@ pub(crate) struct Thread {
     pub(crate) comes_round: bool,
     /// It has read the clock since its last pause.
     pub(crate) reads_clock: bool,
+    /// The step at which it has read the clock last, and how often there.
+    pub(crate) clock_readings: (u64, u32),
     /// Pauses at which it had done nothing else, in a row.
     pub(crate) waits_in_vain: u32,
     /// Turns of its loop that repeated the one before, since it last went on early.
@@ -245,6 +247,7 @@ impl Default for Thread {
             rounds: Rounds::default(),
             comes_round: false,
             reads_clock: false,
+            clock_readings: (0, 0),
             waits_in_vain: 0,
             repeated_turns: 0,
             patience: 1,
@@ -322,6 +325,7 @@ impl Thread {
         self.rounds.reset();
         self.comes_round = false;
         self.reads_clock = false;
+        self.clock_readings = (0, 0);
         self.waits_in_vain = 0;
         self.repeated_turns = 0;
         self.patience = 1;

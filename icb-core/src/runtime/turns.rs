@@ -32,6 +32,9 @@ const MAX_OPERATIONS: u16 = 256;
 /// Places remembered.
 const MAX_PLACES: usize = 512;
 
+/// So often in a row a thread may read the clock, without a step, before it pauses.
+const CLOCK_READINGS: u32 = 64;
+
 /// What one thread's last turns were.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
@@ -255,6 +258,22 @@ impl Execution {
     pub(super) fn must_pause(&self, operation: Operation) -> bool {
         let thread = &self.threads[self.current];
         thread.comes_round && !is_pause(operation.action) && !thread.unwinding
+    }
+
+    /// The running thread reads the clock. Whether it has done nothing else so often that it is to pause now.
+    pub(super) fn reads_clock_in_vain(&mut self) -> bool {
+        let (now, ends) = (self.step_count, self.giving_up || self.end.is_some());
+        let thread = self.threads.mine();
+        thread.reads_clock = true;
+        let (since, readings) = &mut thread.clock_readings;
+        *readings = if *since == now { *readings + 1 } else { 1 };
+        *since = now;
+        let in_vain = *readings > CLOCK_READINGS && !thread.unwinding && !ends;
+        if in_vain {
+            thread.clock_readings = (0, 0);
+            thread.comes_round = true;
+        }
+        in_vain
     }
 
     /// The running thread is about to pause in the middle of its turn.

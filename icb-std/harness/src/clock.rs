@@ -32,7 +32,7 @@ static KEEP: unsafe extern "C" fn(c_int, *mut [i64; 2]) -> c_int = clock_gettime
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut [i64; 2]) -> c_int {
     if !runtime::engine_works()
-        && let Some(now) = runtime::now()
+        && let Some(now) = runtime::without_unwinding(runtime::now)
         && let Some(shown) = shown(clock, now)
     {
         // SAFETY: the caller's promise.

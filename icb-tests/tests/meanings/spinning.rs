@@ -599,7 +599,8 @@ fn wait_until(flag: Option<&AtomicBool>, limit: Duration, pause: fn()) -> bool {
 #[test]
 fn a_loop_that_waits_for_a_time_ends() {
     for limit in [Duration::from_micros(1), Duration::from_millis(100), Duration::from_secs(36_000)] {
-        for pause in [spin_loop as fn(), thread::yield_now] {
+        // The last does not pause at all.
+        for pause in [spin_loop as fn(), thread::yield_now, || {}] {
             let alone = plain().max_bound(1).explore(move || assert!(wait_until(None, limit, pause)));
             assert_eq!((alone.failure.is_none(), alone.bounds[0].executions), (true, 1), "{limit:?}");
             let never = plain().max_bound(1).explore(move || {
@@ -630,6 +631,19 @@ fn time_passes_only_if_somebody_waits_for_nothing_else() {
     assert!(report.failure.is_none());
     let found = plain().max_bound(2).explore(|| flag_in_time(true)).failure.unwrap();
     assert_eq!((found.bound, found.message.as_str()), (1, "too late"));
+}
+
+#[test]
+fn others_can_go_on_while_a_thread_only_reads_the_clock() {
+    let found = plain().max_bound(0).explore(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || theirs.store(true, SeqCst));
+        assert!(wait_until(None, Duration::from_micros(1), || {}));
+        assert!(!flag.load(SeqCst), "raised meanwhile");
+        other.join().unwrap();
+    });
+    assert_eq!(found.failure.map(|failure| failure.message).as_deref(), Some("raised meanwhile"));
 }
 
 #[test]
