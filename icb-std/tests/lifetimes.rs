@@ -56,6 +56,32 @@ fn an_arc_cycle_leaks() {
 }
 
 #[test]
+fn what_a_static_leads_to_is_kept_and_does_not_leak() {
+    struct Cell {
+        next: *mut Cell,
+    }
+    static FIRST: AtomicPtr<Cell> = AtomicPtr::new(std::ptr::null_mut());
+    fn push() -> *mut Cell {
+        let cell = Box::into_raw(Box::new(Cell { next: FIRST.load(Ordering::Acquire) }));
+        FIRST.store(cell, Ordering::Release);
+        cell
+    }
+    let report = check(|| {
+        let first = push();
+        // SAFETY: nobody frees it.
+        assert_eq!(unsafe { &*push() }.next, first);
+    });
+    assert!(report.failure.is_none(), "{:?}", report.failure);
+    let failure = leak(|| {
+        push();
+        push();
+        FIRST.store(std::ptr::null_mut(), Ordering::Release);
+        push();
+    });
+    assert!(failure.message.starts_with("2 blocks of memory"), "{}", failure.message);
+}
+
+#[test]
 fn a_box_behind_a_pointer_leaks_only_in_the_executions_where_nobody_takes_it() {
     let failure = leak(|| {
         let slot = Arc::new(AtomicPtr::<u64>::new(std::ptr::null_mut()));

@@ -248,6 +248,16 @@ pub(super) fn contains(address: *const ()) -> bool {
     SEGMENTS.get_or_init(segments).iter().any(|s| (s.start..s.end).contains(&address))
 }
 
+/// Where the statics of the program itself lie, those of the calling thread too: first address, and bytes.
+pub(super) fn statics() -> Vec<(usize, usize)> {
+    let segments = SEGMENTS.get_or_init(segments);
+    let base = segments.first().map(|segment| segment.base);
+    let own = segments.iter().filter(|segment| Some(segment.base) == base);
+    let mut places: Vec<_> = own.map(|segment| (segment.start, segment.end - segment.start)).collect();
+    places.extend(thread_local_memory().map(|memory| (memory.cast::<u8>().addr().get(), memory.len())));
+    places
+}
+
 /// The name of the static at this address, where the symbol table knows it.
 pub(super) fn symbol(address: *const ()) -> Option<String> {
     if address.is_null() || !contains(address) {

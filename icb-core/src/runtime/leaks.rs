@@ -4,7 +4,8 @@
 //! are filled once. So an execution that leaves memory behind is run twice more, by the same schedule (oftener, until two
 //! runs in a row agree), and what counts is
 //! a block that was left behind by the second run and not freed by the third, which left the same one behind again. The
-//! value of a static that is replaced in every execution is thus no leak. A block whose allocation the engine itself
+//! value of a static that is replaced in every execution is thus no leak, nor is what a static leads to when the execution is over (a table
+//! that is made when it is first used, and kept for ever). A block whose allocation the engine itself
 //! asked for is none either; the innermost frame outside std says so.
 
 use super::CoroutineProgram;

@@ -7,6 +7,7 @@
 use super::allocator::aside;
 use super::backtrace::{Resolver, addresses};
 use super::histories::Histories;
+use super::image;
 use crate::trace::{Frame, MemoryEvent};
 use std::collections::HashMap;
 
@@ -30,6 +31,8 @@ pub(super) struct Ledger {
     run: u32,
     next_ordinal: u64,
     unfreed: HashMap<usize, Unfreed>,
+    /// Starts of those that statics lead to, in order.
+    reachable: Vec<usize>,
     /// Allocations, by number, whose backtraces are wanted.
     wanted: Vec<u64>,
     traces: HashMap<u64, Vec<usize>>,
@@ -56,6 +59,7 @@ impl Ledger {
         (self.allocations, self.keeps_histories) = (allocations, histories);
         self.run += 1;
         self.next_ordinal = 0;
+        self.reachable.clear();
     }
 
     /// Whether the allocator has anything to tell.
@@ -70,11 +74,42 @@ impl Ledger {
         self.traces.clear();
     }
 
-    /// The blocks of the latest execution that it has not freed, oldest first.
+    /// The blocks of the latest execution that it has not freed and nothing static leads to, oldest first.
     pub(super) fn unfreed(&self) -> Vec<Unfreed> {
-        let mut all: Vec<_> = self.unfreed.values().filter(|block| block.run == self.run).copied().collect();
+        let is_lost = |block: &&Unfreed| {
+            block.run == self.run && self.reachable.binary_search(&block.start).is_err()
+        };
+        let mut all: Vec<_> = self.unfreed.values().filter(is_lost).copied().collect();
         all.sort_by_key(|block| block.ordinal);
         all
+    }
+
+    /// The execution is over, and its statics are as it has left them: finds out which blocks they lead to. Any word that is an address
+    /// in a block counts as a pointer to it.
+    pub(super) fn look_from_statics(&mut self) {
+        if !self.allocations || !self.unfreed.values().any(|block| block.run == self.run) {
+            return;
+        }
+        let mut blocks: Vec<_> = self.unfreed.values().map(|block| (block.start, block.size, false)).collect();
+        blocks.sort_unstable();
+        let mut stretches = image::statics();
+        while let Some((start, size)) = stretches.pop() {
+            let first = start.next_multiple_of(size_of::<usize>());
+            let last = (start + size).saturating_sub(size_of::<usize>());
+            for place in (first..=last).step_by(size_of::<usize>()) {
+                // SAFETY: the word lies in memory of the program, or in a block that it has not freed, and is aligned; nobody else runs.
+                let word = unsafe { (place as *const usize).read_volatile() };
+                let next = blocks.partition_point(|&(start, ..)| start <= word);
+                if let Some((start, size, seen)) = next.checked_sub(1).map(|last| &mut blocks[last])
+                    && word < *start + *size
+                    && !std::mem::replace(seen, true)
+                {
+                    stretches.push((*start, *size));
+                }
+            }
+        }
+        let seen = blocks.iter().filter(|(.., seen)| *seen);
+        self.reachable = seen.map(|&(start, ..)| start).collect();
     }
 
     /// Whether a block of an earlier execution has still not been freed.

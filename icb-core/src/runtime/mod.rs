@@ -526,6 +526,8 @@ impl CoroutineProgram {
                         // Objects that are gone matter to nobody any more; a second free does.
                         e.note_freed();
                     }
+                    // It would itself leave behind what points to the blocks.
+                    allocator::aside(|| e.ledger.look_from_statics());
                 });
                 self.clean_up();
             });
