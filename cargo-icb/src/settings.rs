@@ -155,6 +155,18 @@ pub(crate) struct Search {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check_leaks: Option<bool>,
+    /// A panic in a thread that nobody joins is no failure, as under `cargo test`
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_ALLOW_UNJOINED_PANICS"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allow_unjoined_panics: Option<bool>,
     /// Stop a test after so many executions of one bound (then it is incomplete)
     #[arg(long, value_name = "N", env = "ICB_MAX_EXECUTIONS")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,6 +206,7 @@ impl Search {
         set("ICB_ON_RACE", self.on_race.map(value_name));
         set("ICB_WEAK_MEMORY", self.weak_memory.map(|yes| u8::from(yes).to_string()));
         set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
+        set("ICB_ALLOW_UNJOINED_PANICS", self.allow_unjoined_panics.map(|yes| u8::from(yes).to_string()));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
         set("ICB_MAX_STEPS", self.max_steps.map(|n| n.to_string()));
         set("ICB_MAX_SECONDS", self.max_time.map(|seconds| seconds.to_string()));
@@ -225,6 +238,7 @@ impl Search {
             on_race: other.on_race.or(self.on_race),
             weak_memory: other.weak_memory.or(self.weak_memory),
             check_leaks: other.check_leaks.or(self.check_leaks),
+            allow_unjoined_panics: other.allow_unjoined_panics.or(self.allow_unjoined_panics),
             max_executions: other.max_executions.or(self.max_executions),
             max_steps: other.max_steps.or(self.max_steps),
             max_time: other.max_time.or(self.max_time),

@@ -40,6 +40,8 @@ pub struct Settings {
     pub unwind_failed: bool,
     /// Whether memory that is never freed is a failure.
     pub check_leaks: bool,
+    /// Whether a panic in a thread that nobody joins is no failure, as under Rust's own harness.
+    pub allow_unjoined_panics: bool,
     /// Whether an execution that is given up runs to its end all the same, uncounted unless it fails. Unwinding its threads half-way is
     /// quicker, but runs the destructors of the program under test in states that it never comes to by itself: one
     /// that asserts something would panic, and end the process.
@@ -64,6 +66,7 @@ impl Default for Settings {
             stack_size: 256 * 1024,
             unwind_failed: false,
             check_leaks: false,
+            allow_unjoined_panics: false,
             run_out: false,
             sequential: false,
             detached: false,

@@ -76,9 +76,8 @@ impl Ledger {
 
     /// The blocks of the latest execution that it has not freed and nothing static leads to, oldest first.
     pub(super) fn unfreed(&self) -> Vec<Unfreed> {
-        let is_lost = |block: &&Unfreed| {
-            block.run == self.run && self.reachable.binary_search(&block.start).is_err()
-        };
+        let is_lost =
+            |block: &&Unfreed| block.run == self.run && self.reachable.binary_search(&block.start).is_err();
         let mut all: Vec<_> = self.unfreed.values().filter(is_lost).copied().collect();
         all.sort_by_key(|block| block.ordinal);
         all
@@ -90,7 +89,8 @@ impl Ledger {
         if !self.allocations || !self.unfreed.values().any(|block| block.run == self.run) {
             return;
         }
-        let mut blocks: Vec<_> = self.unfreed.values().map(|block| (block.start, block.size, false)).collect();
+        let mut blocks: Vec<_> =
+            self.unfreed.values().map(|block| (block.start, block.size, false)).collect();
         blocks.sort_unstable();
         let mut stretches = image::statics();
         while let Some((start, size)) = stretches.pop() {

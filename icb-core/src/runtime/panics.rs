@@ -142,9 +142,9 @@ pub(super) fn report_main(e: &mut Execution) {
     e.stop(End::Failed(Box::new(failure)));
 }
 
-/// All threads have ended: a panic that nobody joined is a failure.
+/// All threads have ended: a panic that nobody joined is a failure, unless it is allowed.
 pub(super) fn report_unhandled(e: &mut Execution) {
-    if !matches!(e.end, Some(End::Passed)) {
+    if !matches!(e.end, Some(End::Passed)) || e.settings.allow_unjoined_panics {
         return;
     }
     let first = (0..e.thread_count)
@@ -152,7 +152,9 @@ pub(super) fn report_unhandled(e: &mut Execution) {
         .min_by_key(|&t| e.threads[t].panic.as_ref().map(|p| p.order));
     if let Some(thread) = first {
         e.attend();
-        e.end = Some(End::Failed(Box::new(failure(e, thread))));
+        let mut failure = failure(e, thread);
+        failure.unjoined = true;
+        e.end = Some(End::Failed(Box::new(failure)));
     }
 }
 

@@ -60,7 +60,11 @@ fn digest(
         Action::Unpark => 6,
         Action::Park { .. } => 7,
         // Not if it has got what it tried for: nobody sees what a message is, nor what a lock guards.
-        Action::TryLock | Action::TryReadLock | Action::TryWriteLock | Action::TryReceive | Action::OnceCheck
+        Action::TryLock
+        | Action::TryReadLock
+        | Action::TryWriteLock
+        | Action::TryReceive
+        | Action::OnceCheck
             if !changes =>
         {
             8

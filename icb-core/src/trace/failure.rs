@@ -151,6 +151,9 @@ pub struct Failure {
     pub schedule: Schedule,
     /// The thread that failed, where there is one.
     pub thread: Option<ThreadId>,
+    /// Panics: nobody has joined the thread, so that Rust's own harness would print the panic and let the test pass.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unjoined: bool,
     /// Where in the program it failed.
     pub location: Option<SourceLocation>,
     /// Deadlocks and livelocks: who waits for what.
@@ -176,6 +179,7 @@ impl Failure {
             execution: 0,
             schedule: Schedule::default(),
             thread: None,
+            unjoined: false,
             location: None,
             waiting: Vec::new(),
             race: None,

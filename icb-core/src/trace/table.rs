@@ -254,6 +254,15 @@ fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &
         facts += &format!(", at {}", frames::short_place(location, sources));
     }
     out.line(facts, Style::Dim);
+    if let Some(thread) = failure.thread.filter(|_| failure.unjoined) {
+        out.line(
+            format!(
+                "Nobody joins {thread}: under `cargo test` this panic is printed, and the test passes (so it does here with \
+                 --allow-unjoined-panics)"
+            ),
+            Style::Dim,
+        );
+    }
 }
 
 /// A printed line as it is shown.

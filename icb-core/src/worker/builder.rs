@@ -212,6 +212,14 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether a panic in a thread that nobody joins is no failure: Rust's own harness prints it and lets the test pass, and a pool whose
+    /// workers may panic relies on that. Off by default.
+    #[must_use]
+    pub fn allow_unjoined_panics(mut self, allow: bool) -> Self {
+        self.settings.allow_unjoined_panics = allow;
+        self
+    }
+
     /// Whether memory that an execution allocates and never frees is a failure: an `Arc` cycle, a `Box` that only a raw
     /// pointer leads to, a value that is forgotten. What a static leads to when the execution is over is kept, and does not leak. Off by default. An execution that leaves memory behind is run
     /// twice more, to tell a leak from what is kept for later on purpose; in a model that does, `Box::leak` included,

@@ -79,6 +79,7 @@ impl Worker {
             stack_size: self.settings.stack_size,
             unwind_failed: self.settings.keep_going,
             check_leaks: self.settings.check_leaks,
+            allow_unjoined_panics: self.settings.allow_unjoined_panics,
             run_out: self.settings.run_out && !self.settings.sequential,
             sequential: self.settings.sequential,
             detached: self.settings.detached,

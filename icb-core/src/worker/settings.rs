@@ -38,6 +38,7 @@ pub(super) struct Settings {
     pub(super) max_early: Option<u32>,
     pub(super) keep_going: bool,
     pub(super) check_leaks: bool,
+    pub(super) allow_unjoined_panics: bool,
     pub(super) run_out: bool,
     /// Processes that search.
     pub(super) workers: usize,
@@ -87,6 +88,7 @@ impl Default for Settings {
             max_early: None,
             keep_going: false,
             check_leaks: false,
+            allow_unjoined_panics: false,
             run_out: false,
             workers: 1,
             tokens: None,
@@ -220,6 +222,10 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_CHECK_LEAKS") {
             self.check_leaks = one_of("ICB_CHECK_LEAKS", &text, &[("1", true), ("0", false)])?;
+        }
+        if let Some(text) = lookup("ICB_ALLOW_UNJOINED_PANICS") {
+            self.allow_unjoined_panics =
+                one_of("ICB_ALLOW_UNJOINED_PANICS", &text, &[("1", true), ("0", false)])?;
         }
         if let Some(text) = lookup("ICB_DETACHED") {
             self.detached = one_of("ICB_DETACHED", &text, &[("1", true), ("0", false)])?;

@@ -69,6 +69,32 @@ fn the_first_panic_is_told_with_its_place() {
     assert!(!failure.trace.failure_backtrace.is_empty());
 }
 
+#[test]
+fn a_panic_that_nobody_joins_is_a_failure_unless_it_is_allowed() {
+    fn ends(joined: bool) {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let other = thread::spawn(move || {
+            let _sender = sender;
+            panic!("in a worker");
+        });
+        assert!(receiver.recv().is_err());
+        if joined {
+            assert!(other.join().is_err());
+        }
+    }
+    let report = plain().explore(|| ends(false));
+    let told = failure(&report);
+    assert_eq!((told.message.as_str(), told.unjoined), ("in a worker", true));
+    for joined in [false, true] {
+        let report = plain().allow_unjoined_panics(true).explore(move || ends(joined));
+        assert!(report.complete && report.failure.is_none(), "{:?}", report.failure);
+    }
+    assert!(plain().explore(|| ends(true)).failure.is_none());
+    // What leaves the test itself is one in any case.
+    let report = plain().allow_unjoined_panics(true).explore(|| panic!("in the test"));
+    assert_eq!((failure(&report).message.as_str(), failure(&report).unjoined), ("in the test", false));
+}
+
 /// No hook is told of it.
 #[test]
 fn a_panic_that_is_thrown_again_is_one() {
