@@ -5,7 +5,7 @@ use super::execution::{Execution, Next, Script};
 use super::threads::{Life, Readiness};
 use crate::program::{BranchPoint, Chooser, End, Place, SchedulingPoint, ThreadSet};
 use crate::trace::{
-    Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ScheduleEntry, ThreadId,
+    Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ScheduleEntry, ThreadId, table,
 };
 
 /// Timed waits of a thread that expire after the test has ended: a thread that waits in a loop (an idle worker of a pool)
@@ -133,8 +133,12 @@ impl Execution {
             }
         }
         if self.step_count >= self.settings.max_steps || self.tape.is_full() {
-            let message = self.too_long();
-            self.fail(Failure::new(FailureKind::StepLimit, message));
+            let mut failure = Failure::new(FailureKind::StepLimit, self.too_long());
+            if self.settings.detached {
+                // Such a test is most often run once instead of being replayed: the place is told now or never.
+                failure.location = table::place_in_program(&self.take_backtrace()).cloned();
+            }
+            self.fail(failure);
             return Next::Suspend;
         }
         let me = self.current;

@@ -245,9 +245,12 @@ impl Execution {
     /// Where in the program the running thread stands, if a failure is being replayed.
     #[cold]
     pub(super) fn backtrace(&mut self) -> Vec<Frame> {
-        if !self.backtraces {
-            return Vec::new();
-        }
+        if self.backtraces { self.take_backtrace() } else { Vec::new() }
+    }
+
+    /// Where in the program the running thread stands.
+    #[cold]
+    pub(super) fn take_backtrace(&mut self) -> Vec<Frame> {
         aside(|| self.resolver.frames(&backtrace::addresses()))
     }
 

@@ -1,7 +1,7 @@
 //! The interleaving: one column a thread, time downwards, every preemption marked in the gutter.
 
 use super::frames::is_machinery_file;
-use super::selection::{Why, preempts, selection};
+use super::selection::{Repetition, Why, preempts, repetition, selection};
 use super::words::{Detail, Names};
 use super::{Line, MAX_PRINTED, Options, Style, cut, visible, width_of};
 use crate::trace::{DeadlockEntry, Failure, ObjectId, Step, Switch, ThreadId, Trace};
@@ -43,6 +43,8 @@ enum Row<'a> {
     Folded(Vec<(ThreadId, usize)>),
     /// So many lines of a very long trace.
     Gap(usize),
+    /// The steps above, so many of them, come again and again, so often.
+    Again(usize, usize),
     /// A thread that cannot go on.
     Waits(&'a DeadlockEntry),
     /// What went wrong, in the column of the thread that failed.
@@ -56,7 +58,8 @@ enum Row<'a> {
 pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Options) -> (Vec<Line>, bool) {
     let trace = &failure.trace;
     let selected = selection(failure).filter(|_| !options.full);
-    let mut rows = shorten(rows(trace, names, options.full, selected.as_ref()), options.full);
+    let again = repetition(failure).filter(|_| !options.full && selected.is_none());
+    let mut rows = shorten(rows(trace, names, options.full, selected.as_ref(), again), options.full);
     rows.extend(failure.waiting.iter().map(Row::Waits));
     if failure.waiting.is_empty() {
         let thread = failure.thread.or_else(|| trace.steps.last().map(|step| step.thread));
@@ -97,6 +100,7 @@ fn rows<'a>(
     names: &Names<'_>,
     full: bool,
     selected: Option<&BTreeMap<usize, Why>>,
+    again: Option<Repetition>,
 ) -> Vec<Row<'a>> {
     let shared = shared_objects(trace, names);
     let mut rows = Vec::new();
@@ -106,7 +110,9 @@ fn rows<'a>(
     if prints {
         rows.extend(printed(ThreadId::MAIN, trace.printed_before()));
     }
-    for (index, step) in trace.steps.iter().enumerate() {
+    let is_of_round = |index: usize| again.is_some_and(|again| index >= again.start);
+    let end = again.map_or(trace.steps.len(), |again| again.start + again.length);
+    for (index, step) in trace.steps.iter().enumerate().take(end) {
         let text = if prints { trace.printed_after(index) } else { "" };
         let last_of_run = trace.steps.get(index + 1).is_none_or(|next| next.thread != step.thread);
         let first_of_run = before != Some(step.thread);
@@ -120,6 +126,7 @@ fn rows<'a>(
                 || shared.contains(&step.operation.other)
         };
         let keep = full
+            || is_of_round(index)
             || !text.trim().is_empty()
             || selected.map_or_else(dependent, |selected| selected.contains_key(&index));
         if keep || preempts(step) {
@@ -141,6 +148,7 @@ fn rows<'a>(
     if selected.is_some() {
         fold(&mut rows, &mut dull, true);
     }
+    rows.extend(again.map(|again| Row::Again(again.length, again.times)));
     rows
 }
 
@@ -311,6 +319,11 @@ impl Layout {
                 };
                 self.cell(&mut line, *thread, &text, Style::Error);
                 line
+            }
+            Row::Again(steps, times) => {
+                let steps = if *steps == 1 { "this step".to_owned() } else { format!("these {steps} steps") };
+                Line::of(format!("{:>GUTTER$}", "⋮     │ "), Style::Dim)
+                    .and(format!("{steps} again and again, {times} times more"), Style::Bold)
             }
             Row::Gap(count) => Line::of(format!("{:>GUTTER$}", "⋮     │ "), Style::Dim)
                 .and(format!("{count} lines not shown"), Style::Dim),

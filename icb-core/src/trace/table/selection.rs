@@ -147,6 +147,42 @@ pub(super) fn cycle(failure: &Failure, thread: ThreadId) -> Option<Vec<usize>> {
     Some(own[own.len() - length..].to_vec())
 }
 
+/// The end of a trace that does the same over and over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Repetition {
+    /// Where its first round begins.
+    pub(super) start: usize,
+    /// Steps of a round.
+    pub(super) length: usize,
+    /// How often the round comes again, the part of one at the end left out.
+    pub(super) times: usize,
+}
+
+/// The longest round that is looked for, in steps.
+const MAX_ROUND: usize = 256;
+/// So often a round must come again before the others are left out.
+const MIN_TIMES: usize = 4;
+
+/// The rounds that the execution went on with until it was stopped, of all threads together, as short as they can be.
+pub(super) fn repetition(failure: &Failure) -> Option<Repetition> {
+    if !matches!(failure.kind, FailureKind::StepLimit | FailureKind::Livelock) {
+        return None;
+    }
+    let steps = &failure.trace.steps;
+    let same = |a: usize, b: usize| {
+        let (a, b) = (&steps[a], &steps[b]);
+        (a.thread, a.operation, &a.location, a.early) == (b.thread, b.operation, &b.location, b.early)
+            && !preempts(a)
+            && !preempts(b)
+    };
+    (1..=MAX_ROUND.min(steps.len() / (MIN_TIMES + 1))).find_map(|length| {
+        let repeated = (0..steps.len() - length).rev().take_while(|&at| same(at, at + length)).count();
+        let times = repeated / length;
+        let start = steps.len() - length - repeated;
+        (times >= MIN_TIMES).then_some(Repetition { start, length, times })
+    })
+}
+
 /// The last step of the thread that failed; what it does while it unwinds does not count.
 fn last(failure: &Failure) -> Option<usize> {
     let steps = &failure.trace.steps;

@@ -340,6 +340,28 @@ fn what_was_printed_is_shown_from_its_end() {
 }
 
 #[test]
+fn a_loop_that_never_ends_is_shown_once() {
+    let mut trace = Trace::default();
+    step(&mut trace, T[0], Action::Store(Ordering::SeqCst), 1);
+    for _ in 0..1000 {
+        step(&mut trace, T[0], Action::Load(Ordering::SeqCst), 1).location = location(20);
+        step(&mut trace, T[1], Action::Load(Ordering::SeqCst), 1).location = location(21);
+        step(&mut trace, T[1], Action::Store(Ordering::SeqCst), 1).location = location(22);
+    }
+    step(&mut trace, T[0], Action::Load(Ordering::SeqCst), 1).location = location(20);
+    let mut failure = Failure::new(FailureKind::StepLimit, "x");
+    failure.trace = trace;
+    let said = text(&failure, Options::default());
+    assert!(said.contains("these 3 steps again and again, 999 times more"), "{said}");
+    assert_eq!(said.lines().filter(|line| line.contains("no-such-file.rs:2")).count(), 3, "{said}");
+    let said = text(&failure, Options { full: true, ..Options::default() });
+    assert_eq!(said.lines().filter(|line| line.contains("no-such-file.rs:2")).count(), 3001);
+    // Of what ends, each step counts.
+    failure.kind = FailureKind::Panic;
+    assert!(!text(&failure, Options::default()).contains("again and again"));
+}
+
+#[test]
 fn what_was_printed_stands_in_the_column_of_its_thread() {
     let mut trace = Trace::default();
     for (index, from) in [6, 6, 12, 18].into_iter().enumerate() {
