@@ -328,7 +328,8 @@ fn unmodelled(failure: &Failure) -> Option<String> {
             Some(format!("it blocks, or computes very long, outside the model{place}"))
         }
         FailureKind::StepLimit if failure.bound == 0 && failure.execution <= 1 => {
-            let place = failure.location.as_ref().map_or_else(String::new, |place| format!(" (it ends at {place})"));
+            let place =
+                failure.location.as_ref().map_or_else(String::new, |place| format!(" (it ends at {place})"));
             Some(format!("one execution is too long to explore: {first_line}{place}"))
         }
         _ => None,

@@ -77,6 +77,8 @@ pub(super) struct Seen {
     pub(super) thread: usize,
     pub(super) write: bool,
     pub(super) addresses: Vec<usize>,
+    /// Steps taken before.
+    pub(super) after_steps: u64,
 }
 
 impl MemoryNotes {
@@ -380,7 +382,12 @@ impl Execution {
         for granule in Self::granules(hooked) {
             let seen = self.memory_notes.seen.entry(granule).or_default();
             seen.retain(|seen| (seen.thread, seen.write) != (me, hooked.write));
-            seen.push(Seen { thread: me, write: hooked.write, addresses: addresses.clone() });
+            seen.push(Seen {
+                thread: me,
+                write: hooked.write,
+                addresses: addresses.clone(),
+                after_steps: self.step_count,
+            });
         }
     }
 

@@ -250,13 +250,15 @@ impl Execution {
             let MemoryEvent { thread, location, backtrace, .. } = history.swap_remove(at);
             history.truncate(at);
             failure.memory = history;
-            let freed = RaceAccess { thread, write: true, frees: true, location, backtrace };
+            let freed =
+                RaceAccess { thread, write: true, frees: true, location, backtrace, after_steps: None };
             let used = RaceAccess {
                 thread: ThreadId::new(self.current),
                 write,
                 frees: false,
                 location: place.location(),
                 backtrace: self.backtrace(),
+                after_steps: None,
             };
             failure.race = Some(Box::new([freed, used]));
         }

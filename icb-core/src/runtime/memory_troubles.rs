@@ -109,6 +109,7 @@ impl Execution {
         let seen = self.memory_notes.seen.get(&(address / GRANULE)).into_iter().flatten();
         let mut seen = seen.filter(|seen| (seen.thread, seen.write) == (thread, write));
         if let Some(seen) = seen.next_back() {
+            access.after_steps = Some(seen.after_steps);
             access.backtrace = self.resolver.frames(&seen.addresses);
         }
         access

@@ -125,13 +125,16 @@ pub struct RaceAccess {
     pub location: Option<SourceLocation>,
     /// Backtrace, innermost frame first (in a replay).
     pub backtrace: Vec<Frame>,
+    /// How many steps had been taken when it was made (in a replay, of a plain access to memory).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_steps: Option<u64>,
 }
 
 impl RaceAccess {
     /// A read or write of which nothing else is known.
     #[must_use]
     pub const fn new(thread: ThreadId, write: bool) -> Self {
-        RaceAccess { thread, write, frees: false, location: None, backtrace: Vec::new() }
+        RaceAccess { thread, write, frees: false, location: None, backtrace: Vec::new(), after_steps: None }
     }
 }
 

@@ -7,6 +7,7 @@
 mod causes;
 mod columns;
 mod frames;
+mod missing;
 mod selection;
 mod variables;
 mod words;

@@ -2,12 +2,13 @@
 //! in a deadlock, the loop of a livelock.
 
 use super::frames::{self, Sources, backtrace, short_place};
-use super::selection::{cycle, racing, selection, taking};
+use super::missing::missing;
+use super::selection::{cycle, selection, taking};
 use super::words::{Detail, Names};
 use super::{Line, Rendered, Style, count_of, site, thread_name};
 use crate::trace::{
-    Action, DeadlockEntry, Explanation, Failure, FailureKind, Frame, MemoryEventKind, Ordering, RaceAccess,
-    SourceLocation, Step, ThreadId, Trace,
+    DeadlockEntry, Explanation, Failure, FailureKind, Frame, MemoryEventKind, RaceAccess, SourceLocation,
+    Step, ThreadId, Trace,
 };
 
 /// Orders that are listed, at most.
@@ -156,83 +157,6 @@ pub(super) fn memory(out: &mut Rendered, failure: &Failure, names: &Names<'_>, s
         line.push(words, Style::Plain);
         out.lines.push(line);
         site(out, event.location.as_ref(), &event.backtrace, sources);
-    }
-}
-
-/// Where happens-before breaks off: a value goes from one thread to the other between the accesses, but the orderings
-/// are too weak for it to carry what came before.
-fn missing(
-    failure: &Failure,
-    race: &[RaceAccess; 2],
-    names: &Names<'_>,
-    sources: &Sources<'_>,
-) -> Vec<String> {
-    let trace = &failure.trace;
-    let [first, second] = racing(failure);
-    let (first, second) = (first.unwrap_or(0), second.unwrap_or(trace.steps.len()));
-    let mut lines = Vec::new();
-    for (read, reader) in trace.steps.iter().enumerate().take(second).skip(first) {
-        if reader.thread != race[1].thread || reader.read.is_none() {
-            continue;
-        }
-        let object = reader.operation.object;
-        let earlier = |step: &&Step| step.operation.object == object && step.written.is_some();
-        let Some(writer) = trace.steps[first..read].iter().rfind(earlier) else { continue };
-        if writer.thread != race[0].thread {
-            continue;
-        }
-        let (stores, loads) = (write_order(writer.operation.action), read_order(reader));
-        let weak_store = stores.is_some_and(|order| !order.releases());
-        let weak_load = loads.is_some_and(|order| !order.acquires());
-        if !weak_store && !weak_load {
-            continue;
-        }
-        let at = |step: &Step| {
-            step.location.as_ref().map_or(String::new(), |at| format!(" at {}", short_place(at, sources)))
-        };
-        let name = names.object(object, Detail::Full);
-        let (store, load) = (at(writer), at(reader));
-        lines.push(match (weak_store, weak_load) {
-            (true, true) => format!(
-                "the store of {name}{store} is {:?}: no happens-before to the read{load}, which is {:?}; make them Release and Acquire",
-                stores.unwrap_or(Ordering::Relaxed),
-                loads.unwrap_or(Ordering::Relaxed)
-            ),
-            (true, false) => format!(
-                "the store of {name}{store} is {:?}: no happens-before to the read{load}; make it Release",
-                stores.unwrap_or(Ordering::Relaxed)
-            ),
-            _ => format!(
-                "the read of {name}{load} is {:?}: no happens-before from the store{store}; make it Acquire",
-                loads.unwrap_or(Ordering::Relaxed)
-            ),
-        });
-    }
-    lines.dedup();
-    if lines.is_empty() {
-        lines.push(format!(
-            "{} does nothing after its access that {} sees before its own: no lock, no atomic, no join stands between them",
-            race[0].thread, race[1].thread
-        ));
-    }
-    lines
-}
-
-fn write_order(action: Action) -> Option<Ordering> {
-    match action {
-        Action::Store(order) | Action::ReadModifyWrite(order) => Some(order),
-        Action::CompareExchange { success, .. } => Some(success),
-        _ => None,
-    }
-}
-
-fn read_order(step: &Step) -> Option<Ordering> {
-    match step.operation.action {
-        Action::Load(order) | Action::ReadModifyWrite(order) => Some(order),
-        Action::CompareExchange { success, failure, .. } => {
-            Some(if step.written.is_some() { success } else { failure })
-        }
-        _ => None,
     }
 }
 

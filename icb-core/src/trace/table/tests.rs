@@ -214,6 +214,7 @@ fn races_show_both_accesses_and_deadlocks_who_waits() {
         frees: false,
         location: location(line),
         backtrace: Vec::new(),
+        after_steps: None,
     };
     failure.race = Some(Box::new([access(T[1], true, 4), access(T[2], false, 9)]));
     failure.waiting = vec![DeadlockEntry {
@@ -250,6 +251,7 @@ fn what_became_of_a_block_of_memory_is_told_in_order() {
         frees,
         location: location(line),
         backtrace: Vec::new(),
+        after_steps: None,
     };
     let event =
         |kind, thread, line| MemoryEvent { kind, thread, location: location(line), backtrace: Vec::new() };
@@ -282,6 +284,35 @@ The block of memory:
     );
     assert!(said.contains("  T1 frees the last memory known to have held a pointer to it\n"), "{said}");
     assert!(!said.contains("The failure"), "{said}");
+}
+
+#[test]
+fn what_a_race_lacks_is_found_on_the_way_through_other_threads() {
+    let race = |middle: Ordering, locks: bool| {
+        let mut trace = Trace { threads: vec![thread(0, "main"), thread(1, "main.0")], ..Trace::default() };
+        let t = &mut trace;
+        step(t, T[0], Action::CellWrite, 1).location = location(1);
+        let store = step(t, T[0], Action::Store(Ordering::Release), 2);
+        (store.written, store.location) = (Some("1".to_owned()), location(2));
+        let load = step(t, T[2], Action::Load(middle), 2);
+        (load.read, load.location) = (Some("1".to_owned()), location(3));
+        for (who, action, line) in [(T[2], Action::Unlock, 4), (T[1], Action::Lock, 5)] {
+            if locks {
+                step(t, who, action, 3).location = location(line);
+            }
+        }
+        step(t, T[1], Action::CellRead, 1).location = location(6);
+        let mut failure = Failure::new(FailureKind::DataRace, "x");
+        failure.race = Some(Box::new([RaceAccess::new(T[0], true), RaceAccess::new(T[1], false)]));
+        failure.trace = trace;
+        text(&failure, Options { width: 200, ..Options::default() })
+    };
+    let said = race(Ordering::Relaxed, true);
+    let expected = "the read of #2 at app/src/no-such-file.rs:3 is Relaxed: no happens-before from the store at \
+                    app/src/no-such-file.rs:2; make it Acquire";
+    assert!(said.contains(expected), "{said}");
+    let said = race(Ordering::Relaxed, false);
+    assert!(said.contains("T0 does nothing after its access that T1 sees, by itself or through"), "{said}");
 }
 
 #[test]
