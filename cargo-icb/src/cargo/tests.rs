@@ -128,7 +128,7 @@ fn is_meant(name: &str, ignored: bool, filters: &[String], options: &FilterArgs)
 }
 
 /// Asks an executable for its tests.
-fn list(executable: &Executable, arguments: &[&str]) -> Result<Vec<String>, Error> {
+pub(crate) fn list(executable: &Executable, arguments: &[&str]) -> Result<Vec<String>, Error> {
     let doing = || format!("cannot list the tests of {} ({})", executable.target, executable.path.display());
     let output = Command::new(&executable.path)
         .args(["--list", "--format", "terse"])

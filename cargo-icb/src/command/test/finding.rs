@@ -1,14 +1,14 @@
 //! What is told of a failure: it is stored, replayed to learn its trace, and gets the command that replays it.
 
 use super::Run;
-use crate::cargo::tests::Test;
+use crate::cargo::tests::{Test, list};
 use crate::cli::BuildArgs;
 use crate::event::Finding;
 use crate::settings::Search;
 use crate::store::{StoredFailure, resolve};
 use crate::worker::plan::Task;
 use crate::worker::replay::{self, Replay, Replayed};
-use icb_core::trace::{Failure, FailureKind};
+use icb_core::trace::{Failure, FailureKind, Frame};
 
 impl Run<'_> {
     /// Stores a failure and replays it to learn its trace.
@@ -64,6 +64,7 @@ impl Run<'_> {
             }
             Replayed::Broken(message) => notes.push(format!("The replay could not be run: {message}")),
         }
+        notes.extend(shared_code(test, &shown));
         shown.execution = failure.execution;
         shown.bound = failure.bound;
         if let Err(error) = self.store.save_trace(&test.id, &shown) {
@@ -94,5 +95,62 @@ impl Run<'_> {
             command += &format!(" --target-dir {}", path.display());
         }
         command
+    }
+}
+
+/// What there is to say where backtraces name another test: the compiler keeps one copy of functions that are the same.
+fn shared_code(test: &Test<'_>, failure: &Failure) -> Option<String> {
+    let frames: Vec<&Frame> = frames(failure).collect();
+    // Only then is it worth asking for the names of all tests.
+    let is_foreign = |frame: &&Frame| !is_of(&frame.function, &test.id.name);
+    let names = frames.iter().any(is_foreign).then(|| list(test.executable, &[]).unwrap_or_default())?;
+    let other = names.iter().filter(|name| **name != test.id.name);
+    let named = other.filter(|name| frames.iter().any(|frame| is_of(&frame.function, name)));
+    let named: Vec<String> = named.map(|name| format!("`{name}`")).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "Where a backtrace names {}, that code is the same in this test: the compiler keeps one copy of functions that are equal.",
+            named.join(", ")
+        )
+    })
+}
+
+/// All frames that a report may show.
+fn frames(failure: &Failure) -> impl Iterator<Item = &Frame> {
+    let trace = &failure.trace;
+    let preempted = trace.steps.iter().filter_map(|step| step.preempted.as_ref()).flatten();
+    let racing = failure.race.iter().flat_map(|race| race.iter()).flat_map(|access| &access.backtrace);
+    let waiting = failure.waiting.iter().flat_map(|entry| &entry.backtrace);
+    let memory = failure.memory.iter().flat_map(|event| &event.backtrace);
+    preempted.chain(racing).chain(waiting).chain(memory).chain(&trace.failure_backtrace)
+}
+
+/// Whether a function belongs to the test: `crate::module::test`, or a closure in it.
+fn is_of(function: &str, test: &str) -> bool {
+    let path = function.split_once("::").map_or("", |(_, path)| path);
+    path.strip_prefix(test).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icb_core::trace::ThreadId;
+
+    #[test]
+    fn functions_are_assigned_to_tests() {
+        assert!(is_of("app::queue::pops::{{closure}}", "queue::pops"));
+        assert!(is_of("app::pops", "pops"));
+        for function in ["app::pops_twice", "app::queue::pops", "pops", "other::helper"] {
+            assert!(!is_of(function, "pops"), "{function}");
+        }
+    }
+
+    #[test]
+    fn backtraces_of_accesses_are_looked_through() {
+        let mut failure = Failure::new(FailureKind::DataRace, "x");
+        let mut access = icb_core::trace::RaceAccess::new(ThreadId::new(0), true);
+        access.backtrace = vec![Frame { function: "app::a".to_owned(), location: None }];
+        failure.race = Some(Box::new([access.clone(), access]));
+        assert_eq!(frames(&failure).count(), 2);
     }
 }
