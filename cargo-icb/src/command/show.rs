@@ -13,12 +13,12 @@ use std::path::PathBuf;
 pub(crate) fn run(arguments: &ShowArgs) -> Result<Exit, Error> {
     let workspace = Workspace::load(&arguments.build)?;
     let lines = runs::read(&workspace.directory, &arguments.run)?;
-    let Some(Line::RunStarted { tests, root, max_bound, .. }) = lines.first() else {
+    let Some(Line::RunStarted { tests, root, max_bound, not_instrumented, .. }) = lines.first() else {
         return Err(Error::NotStored(format!("the run `{}` does not begin at its beginning", arguments.run)));
     };
     let root = PathBuf::from(root);
     let mut output = Output::new(&arguments.output, tests.clone(), &root, arguments.full, None);
-    output.start(*max_bound);
+    output.start(*max_bound, not_instrumented.clone());
     let mut tally = Tally::new(tests.len());
     let mut time = 0.0;
     for line in &lines {

@@ -4,6 +4,7 @@ mod afterwards;
 mod finding;
 mod progress;
 
+use crate::cargo::attempt::Note;
 use crate::cargo::build::{self, Build};
 use crate::cargo::metadata::Workspace;
 use crate::cargo::tests::{Test, select};
@@ -12,6 +13,7 @@ use crate::event::{Event, Finished, Tally, search_words};
 use crate::exit_code::{Error, Exit};
 use crate::interrupt::Interrupt;
 use crate::report::console::REDRAW;
+use crate::report::json::LeftOut;
 use crate::report::output::Output;
 use crate::resume::{Parts, Rounds};
 use crate::runs::Recorder;
@@ -63,7 +65,7 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     let names = tests.iter().map(|test| test.id.to_string()).collect();
     let recorder = lock.as_ref().map(|_| Recorder::new(&workspace.directory));
     let mut output = Output::new(&arguments.output, names, &workspace.root, arguments.full, recorder);
-    output.start(arguments.max_bound);
+    output.start(arguments.max_bound, left_out(&build));
     run.introduce(&mut output, &build);
     let tally = run.explore(&mut output);
     let exit = output.conclude(&tally, started.elapsed().as_secs_f64())?;
@@ -114,9 +116,6 @@ impl Run<'_> {
     }
 
     fn introduce(&self, console: &mut Output<'_>, build: &Build) {
-        for note in &build.notes {
-            console.leave_out(&note.package, &note.version, &note.reason);
-        }
         for remark in &build.remarks {
             console.line(remark);
         }
@@ -314,6 +313,15 @@ fn judged(launch: &Launch<'_>) -> Verdict {
 
 fn not_run(launch: &Launch<'_>, error: &io::Error) -> Verdict {
     Verdict::Broken(format!("cannot run {}: {error}", launch.test.executable.path.display()))
+}
+
+/// The packages that could not be instrumented.
+fn left_out(build: &Build) -> Vec<LeftOut> {
+    let named = |note: &Note| {
+        let Note { package, version, reason, .. } = note.clone();
+        LeftOut { package, version, reason }
+    };
+    build.notes.iter().map(named).collect()
 }
 
 /// Why a test that knows nothing of icb is no program that can be explored, if a failure says that. Where a limit on

@@ -25,6 +25,9 @@ pub(crate) enum Line {
         tests: Vec<String>,
         /// The last bound.
         max_bound: Bound,
+        /// Packages that are not instrumented: what is proved is proved without them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not_instrumented: Vec<LeftOut>,
     },
     /// A test process starts.
     TestStarted {
@@ -56,6 +59,17 @@ pub(crate) enum Line {
         /// How long the run took.
         seconds: f64,
     },
+}
+
+/// A package that is not instrumented.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct LeftOut {
+    /// Its name.
+    pub(crate) package: String,
+    /// Its version.
+    pub(crate) version: String,
+    /// Why.
+    pub(crate) reason: String,
 }
 
 /// How a test went at a bound.
@@ -196,6 +210,14 @@ mod tests {
         }
         let last = Line::RunFinished { exit: 1, seconds: 2.0 };
         assert_eq!(decode(&encode(&last)), Ok(last));
+        let left_out =
+            LeftOut { package: "p".to_owned(), version: "1.0.0".to_owned(), reason: "asm".to_owned() };
+        for not_instrumented in [vec![left_out], vec![]] {
+            let (version, root) = ("0.1.0".to_owned(), "/r".to_owned());
+            let max_bound = Bound::Unlimited;
+            let first = Line::RunStarted { version, root, tests: names.clone(), max_bound, not_instrumented };
+            assert_eq!(decode(&encode(&first)), Ok(first));
+        }
     }
 
     #[test]

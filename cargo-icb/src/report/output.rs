@@ -2,7 +2,7 @@
 //! goes the same way as one that is live.
 
 use super::console::Console;
-use super::json::{self, Line};
+use super::json::{self, LeftOut, Line};
 use super::{failure, junit, sarif, summary};
 use crate::cli::{MessageFormat, OutputArgs};
 use crate::event::{Event, Tally};
@@ -21,8 +21,8 @@ pub(crate) struct Output<'a> {
     recorder: Option<Recorder>,
     /// Show every step of a failure.
     full: bool,
-    /// Packages that are not instrumented, with their versions.
-    left_out: Vec<String>,
+    /// Packages that are not instrumented: what is proved is said without them.
+    left_out: Vec<LeftOut>,
 }
 
 impl<'a> Output<'a> {
@@ -38,24 +38,23 @@ impl<'a> Output<'a> {
         Output { console, arguments, names, root: root.to_path_buf(), recorder, full, left_out: Vec::new() }
     }
 
-    /// A package could not be instrumented: what is proved is said without it.
-    pub(crate) fn leave_out(&mut self, package: &str, version: &str, reason: &str) {
-        self.line(&format!("not instrumented {package} {version}: {reason}"));
-        self.left_out.push(format!("{package} {version}"));
-    }
-
     fn is_json(&self) -> bool {
         self.arguments.message_format == MessageFormat::Json
     }
 
-    /// The first line of a run.
-    pub(crate) fn start(&mut self, max_bound: Bound) {
+    /// The beginning of a run. What is proved is said without the packages that are `left_out`.
+    pub(crate) fn start(&mut self, max_bound: Bound, left_out: Vec<LeftOut>) {
         self.tell(&Line::RunStarted {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             root: self.root.display().to_string(),
             tests: self.names.clone(),
             max_bound,
+            not_instrumented: left_out.clone(),
         });
+        for LeftOut { package, version, reason } in &left_out {
+            self.line(&format!("not instrumented {package} {version}: {reason}"));
+        }
+        self.left_out = left_out;
     }
 
     fn tell(&mut self, line: &Line) {
@@ -98,7 +97,8 @@ impl<'a> Output<'a> {
             self.line(&line);
         }
         if !self.left_out.is_empty() {
-            let packages = self.left_out.join(", ");
+            let name = |left_out: &LeftOut| format!("{} {}", left_out.package, left_out.version);
+            let packages = self.left_out.iter().map(name).collect::<Vec<_>>().join(", ");
             self.line(&format!(
                 "Not instrumented: {packages}. What it does between two steps of the others is one piece, in which nothing was tried."
             ));
