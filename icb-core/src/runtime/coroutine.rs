@@ -5,6 +5,7 @@
 
 mod overflow;
 
+pub(super) use overflow::prepare as prepare_for_overflows;
 pub(crate) use overflow::running_stack;
 
 use super::allocator::aside;
@@ -62,9 +63,9 @@ pub(crate) enum Return {
 }
 
 impl<J: Job> Coroutine<J> {
-    fn new(stack_size: usize) -> Self {
+    fn new(stack_size: usize, reserve: usize) -> Self {
         overflow::prepare();
-        let stack = match DefaultStack::new(stack_size) {
+        let stack = match DefaultStack::new(stack_size + reserve) {
             Ok(stack) => stack,
             Err(error) => refuse(&format!("no memory for a thread's stack of {stack_size} bytes: {error}")),
         };
@@ -98,8 +99,8 @@ impl<J: Job> Coroutine<J> {
     }
 
     /// One that has been resumed once, without a job: what takes time at that does not take it in an execution.
-    fn started(stack_size: usize) -> Self {
-        let coroutine = Self::new(stack_size);
+    fn started(stack_size: usize, reserve: usize) -> Self {
+        let coroutine = Self::new(stack_size, reserve);
         coroutine.resumption().resume();
         coroutine
     }
@@ -216,6 +217,8 @@ pub(crate) struct Pool<J: Job> {
     /// Those with larger stacks than the others.
     large: Vec<Coroutine<J>>,
     stack_size: usize,
+    /// What the stacks have beyond the size that they are said to have.
+    reserve: usize,
 }
 
 impl<J: Job> std::fmt::Debug for Pool<J> {
@@ -225,19 +228,23 @@ impl<J: Job> std::fmt::Debug for Pool<J> {
 }
 
 impl<J: Job> Pool<J> {
-    /// A pool of stacks of this size in bytes.
-    pub(crate) fn new(stack_size: usize) -> Self {
-        Pool { idle: Vec::new(), large: Vec::new(), stack_size }
+    /// A pool of stacks of this size in bytes, each with a reserve beyond.
+    pub(crate) fn new(stack_size: usize, reserve: usize) -> Self {
+        Pool { idle: Vec::new(), large: Vec::new(), stack_size, reserve }
     }
 
     /// A coroutine with the given job.
     pub(crate) fn take(&mut self, job: J, stack_size: Option<usize>) -> Coroutine<J> {
+        let reserve = self.reserve;
         let coroutine = match stack_size {
             Some(size) if size > self.stack_size => {
                 let fits = self.large.iter().position(|coroutine| coroutine.stack_size() >= size);
-                fits.map_or_else(|| aside(|| Coroutine::started(size)), |index| self.large.swap_remove(index))
+                fits.map_or_else(
+                    || aside(|| Coroutine::started(size, reserve)),
+                    |index| self.large.swap_remove(index),
+                )
             }
-            _ => self.idle.pop().unwrap_or_else(|| aside(|| Coroutine::started(self.stack_size))),
+            _ => self.idle.pop().unwrap_or_else(|| aside(|| Coroutine::started(self.stack_size, reserve))),
         };
         coroutine.assign(job);
         coroutine
@@ -264,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_stack_runs_one_job_after_another() {
-        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024);
+        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024, 0);
         let log = Rc::new(std::cell::RefCell::new(vec![]));
         for round in 0..3 {
             let coroutine = pool.take(Box::new(|| {}), None);
@@ -286,7 +293,7 @@ mod tests {
 
     #[test]
     fn large_stacks_are_used_again_and_not_for_others() {
-        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024);
+        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024, 0);
         for _ in 0..3 {
             let large = pool.take(Box::new(|| {}), Some(256 * 1024));
             let ordinary = pool.take(Box::new(|| {}), None);
@@ -307,7 +314,7 @@ mod tests {
         fn deep(n: u64) -> u64 {
             std::hint::black_box([n; 64])[3] + deep(std::hint::black_box(n + 1))
         }
-        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024);
+        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024, 0);
         let coroutine = pool.take(
             Box::new(|| {
                 std::hint::black_box(deep(0));

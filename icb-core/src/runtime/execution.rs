@@ -35,6 +35,9 @@ pub struct Settings {
     pub max_steps: u64,
     /// Stack of a thread, in bytes.
     pub stack_size: usize,
+    /// What each stack has beyond, for an observer, who works on the stack of the thread that he observes: he needs much more than the engine
+    /// alone. A thread that comes to it has overflowed its stack.
+    pub stack_reserve: usize,
     /// Whether the threads of a failed execution are unwound, so that the search can go on; else their stacks are
     /// given up as they are.
     pub unwind_failed: bool,
@@ -64,6 +67,7 @@ impl Default for Settings {
             promote: false,
             max_steps: 20_000,
             stack_size: 256 * 1024,
+            stack_reserve: 0,
             unwind_failed: false,
             check_leaks: false,
             allow_unjoined_panics: false,
@@ -242,7 +246,7 @@ pub(super) enum Next {
 impl Execution {
     pub(super) fn new(settings: Settings, tape: Tape) -> Self {
         Execution {
-            pool: Pool::new(settings.stack_size),
+            pool: Pool::new(settings.stack_size, settings.stack_reserve),
             has_large_stacks: false,
             settings,
             promoted: HashSet::new(),

@@ -34,6 +34,7 @@ mod slots;
 mod statics;
 mod telling;
 mod threads;
+mod time_stamps;
 mod turns;
 mod weak;
 
@@ -60,7 +61,7 @@ use crate::program::{Chooser, End, Observer, Outcome, Place, Program};
 use crate::recording::Tape;
 use crate::trace::{Failure, FailureKind, SourceLocation, ThreadId};
 use allocator::Quarantine;
-use coroutine::{Job, Resumption, Return};
+use coroutine::{Coroutine, Job, Resumption, Return};
 use execution::{Execution, GiveUp};
 use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
@@ -458,15 +459,32 @@ impl Execution {
     #[cold]
     fn report_overflow(&mut self) {
         let thread = self.current;
+        self.fail_by_overflow();
         if let Some(coroutine) = self.threads[thread].coroutine.take() {
-            let message = format!(
-                "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
-                ThreadId::new(thread),
-                coroutine.stack_size()
-            );
-            self.fail(Failure::new(FailureKind::StackOverflow, message));
             coroutine.leak();
         }
+    }
+
+    #[cold]
+    fn fail_by_overflow(&mut self) {
+        let coroutine = self.threads[self.current].coroutine.as_ref();
+        let message = format!(
+            "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
+            ThreadId::new(self.current),
+            coroutine.map_or(self.settings.stack_size, Coroutine::stack_size)
+        );
+        self.fail(Failure::new(FailureKind::StackOverflow, message));
+    }
+
+    /// Whether the running thread has come to the reserve of its stack.
+    #[inline]
+    fn is_beyond_stack(&mut self) -> bool {
+        let here = 0_u8;
+        let here = (&raw const here).addr();
+        self.settings.stack_reserve != 0
+            && coroutine::running_stack().is_some_and(|stack| {
+                stack.contains(&here) && here < stack.start + self.settings.stack_reserve
+            })
     }
 
     /// Whether a thread has ended and its coroutine can stay with its slot.
@@ -488,6 +506,9 @@ impl CoroutineProgram {
         assert!(!active(), "a model cannot be run inside a model");
         if !self.running.with(|e| e.settings.sequential) {
             left_panics::prepare();
+        }
+        if self.running.with(|e| e.settings.detached) {
+            time_stamps::prepare();
         }
         if self.epochs.is_empty() {
             self.epochs = take_epochs();

@@ -78,6 +78,10 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
     if running.quickly(|e| e.giving_up) {
         return count_while_giving_up(running);
     }
+    if running.with(Execution::is_beyond_stack) {
+        running.with(Execution::fail_by_overflow);
+        return halt(running);
+    }
     if running.with(|e| e.freed.is_some() && e.must_give_way(operation, place)) {
         give_way(running, place);
     }

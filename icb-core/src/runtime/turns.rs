@@ -20,6 +20,7 @@ use super::execution::Execution;
 use super::objects::Object;
 use crate::program::Place;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+use std::time::Duration;
 
 /// Turns without a new place after which a thread goes round.
 const MAX_TURNS: u32 = 2;
@@ -274,6 +275,18 @@ impl Execution {
             thread.comes_round = true;
         }
         in_vain
+    }
+
+    /// The running thread reads the processor's counter, where it cannot pause: time passes all the same.
+    pub(super) fn read_counter(&mut self) -> Duration {
+        if self.reads_clock_in_vain() {
+            let thread = self.threads.mine();
+            thread.comes_round = false;
+            let in_vain = thread.waits_in_vain;
+            thread.waits_in_vain += 1;
+            self.let_time_pass(in_vain);
+        }
+        self.now
     }
 
     /// The running thread is about to pause in the middle of its turn.

@@ -19,6 +19,9 @@ use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Stack beyond what the threads have, where one execution is replayed: for taking backtraces.
+const REPLAY_RESERVE: usize = 512 * 1024;
+
 /// One exploration at a time: statics of the program are shared by all of them.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -77,6 +80,7 @@ impl Worker {
             promote: self.settings.on_race == OnRace::Promote,
             max_steps: self.settings.max_steps,
             stack_size: self.settings.stack_size,
+            stack_reserve: 0,
             unwind_failed: self.settings.keep_going,
             check_leaks: self.settings.check_leaks,
             allow_unjoined_panics: self.settings.allow_unjoined_panics,
@@ -95,8 +99,9 @@ impl Worker {
         self.settings.max_early.unwrap_or(of_bound)
     }
 
-    pub(super) fn program(&self, f: &Closure) -> CoroutineProgram {
-        let mut program = CoroutineProgram::new(f.clone(), self.runtime_settings(), self.tape());
+    fn program(&self, f: &Closure, stack_reserve: usize) -> CoroutineProgram {
+        let settings = runtime::Settings { stack_reserve, ..self.runtime_settings() };
+        let mut program = CoroutineProgram::new(f.clone(), settings, self.tape());
         program.set_model(self.model);
         program
     }
@@ -114,7 +119,7 @@ impl Worker {
 
     fn search(&self, f: &Closure) -> Report {
         let settings = &self.settings;
-        let mut program = self.program(f);
+        let mut program = self.program(f, 0);
         if settings.min_bound > 0 {
             self.load_points(&mut program);
         }
@@ -289,7 +294,7 @@ impl Worker {
     }
 
     fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {
-        let mut program = self.program(f);
+        let mut program = self.program(f, REPLAY_RESERVE);
         program.promote_points(schedule.points());
         let watchdog =
             Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);

@@ -61,7 +61,7 @@ mod handler {
     static BEFORE: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
     /// From now on overflows are answered.
-    pub(in super::super) fn prepare() {
+    pub(in super::super::super) fn prepare() {
         BEFORE.get_or_init(|| SIGNALS.map(install));
     }
 
@@ -152,11 +152,11 @@ mod handler {
     any(target_os = "linux", target_os = "macos"),
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
-pub(super) use handler::prepare;
+pub(in super::super) use handler::prepare;
 
 /// Elsewhere an overflow ends the process.
 #[cfg(not(all(
     any(target_os = "linux", target_os = "macos"),
     any(target_arch = "x86_64", target_arch = "aarch64")
 )))]
-pub(super) fn prepare() {}
+pub(in super::super) fn prepare() {}

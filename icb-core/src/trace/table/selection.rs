@@ -165,7 +165,8 @@ const MIN_TIMES: usize = 4;
 
 /// The rounds that the execution went on with until it was stopped, of all threads together, as short as they can be.
 pub(super) fn repetition(failure: &Failure) -> Option<Repetition> {
-    if !matches!(failure.kind, FailureKind::StepLimit | FailureKind::Livelock) {
+    let goes_on = [FailureKind::StepLimit, FailureKind::Livelock, FailureKind::StackOverflow];
+    if !goes_on.contains(&failure.kind) {
         return None;
     }
     let steps = &failure.trace.steps;
