@@ -160,8 +160,8 @@ impl Between<'_> {
         let steps = self.steps;
         let mut ways: HashMap<usize, Vec<(usize, Option<Sight>)>> = HashMap::new();
         let mut before: HashMap<ThreadId, usize> = HashMap::new();
-        for at in self.first..self.second {
-            if let Some(previous) = before.insert(steps[at].thread, at) {
+        for (at, step) in steps.iter().enumerate().take(self.second).skip(self.first) {
+            if let Some(previous) = before.insert(step.thread, at) {
                 ways.entry(previous).or_default().push((at, None));
             }
         }
