@@ -242,6 +242,8 @@ fn every_failure_is_told_stored_and_replayed() {
         said.check(FAILED, &[&told]);
         icb(&format!("replay {test}")).check(FAILED, &[kind, "The failure shows again."]);
     }
+    // Where memory is accessed that is not there, the process lives on, and tells where that was.
+    icb("replay dereferences_null").check(FAILED, &["It takes these orders", "The failure, in T0 main:"]);
     // What the failing execution printed, and no other, is part of its report, even where the process dies of it.
     let replayed = icb("replay cases::failing::panics");
     replayed.check(FAILED, &["│ » an execution begins", "│ » about to panic"]);

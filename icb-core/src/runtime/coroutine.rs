@@ -5,8 +5,8 @@
 
 mod overflow;
 
-pub(super) use overflow::prepare as prepare_for_overflows;
 pub(crate) use overflow::running_stack;
+pub(super) use overflow::{Fault, leave_at_faults, prepare as prepare_for_overflows, take_fault};
 
 use super::allocator::aside;
 use super::panics::refuse;
@@ -58,8 +58,8 @@ pub(crate) struct Coroutine<J>(NonNull<Inner<J>>);
 pub(crate) enum Return {
     /// It suspended, or its job is done.
     Suspended,
-    /// Its stack overflowed; it can never run again.
-    Overflow,
+    /// Its stack overflowed, or it has accessed memory that is not there; it can never run again.
+    Trapped,
 }
 
 impl<J: Job> Coroutine<J> {
@@ -179,8 +179,8 @@ impl<J> Resumption<J> {
         overflow::leave(before);
         match result {
             CoroutineResult::Yield(()) => Return::Suspended,
-            // It is over, or an overflow has ended it.
-            CoroutineResult::Return(()) => Return::Overflow,
+            // It is over, or a signal has ended it.
+            CoroutineResult::Return(()) => Return::Trapped,
         }
     }
 }
@@ -309,6 +309,28 @@ mod tests {
     }
 
     #[test]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn an_access_to_nothing_is_an_answer() {
+        #[inline(never)]
+        fn read(address: usize) -> u8 {
+            // SAFETY: it is not; the signal is what is tested.
+            unsafe { std::hint::black_box(std::ptr::with_exposed_provenance::<u8>(address)).read_volatile() }
+        }
+        leave_at_faults(|_| true);
+        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024, 0);
+        for (address, known) in [(64, Some(64)), (1 << 63, None)] {
+            let read = move || assert_eq!(read(std::hint::black_box(address)), 0);
+            let coroutine = pool.take(Box::new(read), None);
+            assert_eq!(coroutine.resumption().resume(), Return::Trapped);
+            coroutine.leak();
+            let fault = take_fault().unwrap();
+            assert_eq!((fault.signal, fault.address), ("SIGSEGV", known));
+            assert!(fault.stack().len() > 2, "{:?}", fault.stack());
+            assert!(take_fault().is_none());
+        }
+    }
+
+    #[test]
     fn an_overflow_is_an_answer() {
         #[expect(unconditional_recursion, reason = "it is the point")]
         fn deep(n: u64) -> u64 {
@@ -321,7 +343,7 @@ mod tests {
             }),
             None,
         );
-        assert_eq!(coroutine.resumption().resume(), Return::Overflow);
+        assert_eq!(coroutine.resumption().resume(), Return::Trapped);
         coroutine.leak();
     }
 }

@@ -67,8 +67,8 @@ use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use threads::{Life, Thread};
 
 thread_local! {
@@ -224,6 +224,8 @@ impl CoroutineProgram {
     pub fn new(main: Arc<dyn Fn() + Send + Sync>, settings: Settings, tape: Tape) -> Self {
         panics::install();
         image::prepare();
+        CODE.get_or_init(image::constants);
+        coroutine::leave_at_faults(is_program_at_work);
         let execution = UnsafeCell::new(Execution::new(settings, tape));
         let mut running = Box::new(Running { execution, at_work: Cell::new(false), expected: Cell::new(0) });
         let at_work = &raw const running.at_work;
@@ -338,8 +340,8 @@ impl CoroutineProgram {
             return sequential::drive(&self.running);
         }
         while let Some(coroutine) = self.running.with(|e| e.chosen()) {
-            if coroutine.resume() == Return::Overflow {
-                self.running.with(Execution::report_overflow);
+            if coroutine.resume() == Return::Trapped {
+                self.running.with(Execution::report_trap);
             }
         }
     }
@@ -455,11 +457,14 @@ impl Execution {
         }
     }
 
-    /// The running thread's stack has overflowed: it can never run again.
+    /// The running thread can never run again.
     #[cold]
-    fn report_overflow(&mut self) {
+    fn report_trap(&mut self) {
         let thread = self.current;
-        self.fail_by_overflow();
+        match coroutine::take_fault() {
+            Some(fault) => self.fail_by_fault(&fault),
+            None => self.fail_by_overflow(),
+        }
         if let Some(coroutine) = self.threads[thread].coroutine.take() {
             coroutine.leak();
         }
@@ -474,6 +479,23 @@ impl Execution {
             coroutine.map_or(self.settings.stack_size, Coroutine::stack_size)
         );
         self.fail(Failure::new(FailureKind::StackOverflow, message));
+    }
+
+    #[cold]
+    fn fail_by_fault(&mut self, fault: &coroutine::Fault) {
+        let place = fault.address.map_or_else(
+            || "what is no address".to_owned(),
+            |address| format!("{address:#x}, where it must not"),
+        );
+        let thread = ThreadId::new(self.current);
+        let message = format!("the process died of {}: {thread} accesses {place}", fault.signal);
+        let mut failure = Failure::new(FailureKind::Abort, message);
+        if self.backtraces {
+            let frames = allocator::aside(|| self.resolver.frames(fault.stack()));
+            failure.location = crate::trace::table::place_in_program(&frames).cloned();
+            failure.trace.failure_backtrace = frames;
+        }
+        self.fail(failure);
     }
 
     /// Whether the running thread has come to the reserve of its stack.
@@ -617,6 +639,15 @@ impl Program for CoroutineProgram {
     fn label(&mut self, bound: u32, execution: u64) {
         self.running.with(|e| e.tape.label(self.model, bound, execution));
     }
+}
+
+/// Where the program's own code lies; looked up beforehand, since a signal handler asks.
+static CODE: OnceLock<(usize, usize)> = OnceLock::new();
+
+/// Whether it is the program under test that comes to this instruction, and it holds nothing of the system's: only then can it be left there.
+fn is_program_at_work(instruction: usize) -> bool {
+    let code = CODE.get().is_some_and(|&(start, end)| (start..end).contains(&instruction));
+    code && !allocator::engine_works()
 }
 
 /// The test closure, as what thread 0 does. The closure is the program's.

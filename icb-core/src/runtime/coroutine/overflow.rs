@@ -1,8 +1,8 @@
-//! Stacks that are too small. An access to a coroutine's guard page is a signal; its handler makes the coroutine return to whoever has
-//! resumed it. It knows nothing of executions.
+//! Stacks that are too small, and accesses to memory that is not there. Both are signals; their handler makes the coroutine return to whoever
+//! has resumed it. It knows nothing of executions.
 //!
-//! The handler runs on the signal stack that `std` gives to each of its threads. Where no coroutine runs, or the address is no
-//! guard page, the signal is for whoever handled it before.
+//! Where no coroutine runs, or the address is no guard page and it was not the program under test that was interrupted, the signal is for
+//! whoever handled it before.
 
 use corosensei::trap::CoroutineTrapHandler;
 use std::cell::Cell;
@@ -22,7 +22,30 @@ impl Guard {
     }
 }
 
+/// An access to memory that is not there.
+#[derive(Clone, Copy)]
+pub(crate) struct Fault {
+    /// The signal's name.
+    pub(crate) signal: &'static str,
+    /// Of what was accessed, if it is one that the processor has.
+    pub(crate) address: Option<usize>,
+    frames: [usize; MAX_FRAMES],
+    count: usize,
+}
+
+/// Return addresses kept of a fault.
+const MAX_FRAMES: usize = 64;
+
+impl Fault {
+    /// The return addresses on the stack, innermost first.
+    pub(crate) fn stack(&self) -> &[usize] {
+        &self.frames[..self.count]
+    }
+}
+
 thread_local! {
+    /// Of the coroutine that was ended last.
+    static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
     /// Of the coroutine that runs on this thread of the operating system.
     static RUNNING: Cell<*const Guard> = const { Cell::new(ptr::null()) };
 }
@@ -39,6 +62,11 @@ pub(super) fn leave(before: *const Guard) {
     RUNNING.set(before);
 }
 
+/// Why a coroutine has returned that was not over, unless its stack overflowed.
+pub(in super::super) fn take_fault() -> Option<Fault> {
+    FAULT.take()
+}
+
 /// The addresses of the stack of the coroutine that runs on this thread of the operating system.
 pub(crate) fn running_stack() -> Option<Range<usize>> {
     // SAFETY: set only while the coroutine runs, which lives on meanwhile.
@@ -50,8 +78,9 @@ pub(crate) fn running_stack() -> Option<Range<usize>> {
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod handler {
-    use super::RUNNING;
+    use super::{FAULT, Fault, Guard, MAX_FRAMES, RUNNING};
     use corosensei::trap::TrapHandlerRegs;
+    use std::cell::Cell;
     use std::mem::MaybeUninit;
     use std::ptr;
     use std::sync::OnceLock;
@@ -60,9 +89,32 @@ mod handler {
     const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
     static BEFORE: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
+    /// Says of an instruction whether the program under test may be left there for good.
+    static MAY_LEAVE: OnceLock<fn(usize) -> bool> = OnceLock::new();
+
+    /// Bytes that the handler gets: it takes a backtrace, and `std` gives it hardly more than the registers take.
+    const SIGNAL_STACK: usize = 64 * 1024;
+
+    thread_local! {
+        static HAS_SIGNAL_STACK: Cell<bool> = const { Cell::new(false) };
+    }
+
     /// From now on overflows are answered.
     pub(in super::super::super) fn prepare() {
         BEFORE.get_or_init(|| SIGNALS.map(install));
+        if !HAS_SIGNAL_STACK.replace(true) {
+            // Whoever ends the thread turns its signal stack off, without looking whose it is. It stays as long as the process.
+            let memory = Box::leak(Box::new([0_u8; SIGNAL_STACK]));
+            let stack =
+                libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: SIGNAL_STACK };
+            // SAFETY: the memory is nobody else's, and no handler runs on this thread.
+            unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
+        }
+    }
+
+    /// From now on accesses to memory that is not there end the coroutine that makes them, if this says so of the instruction.
+    pub(in super::super::super) fn leave_at_faults(may_leave: fn(usize) -> bool) {
+        MAY_LEAVE.get_or_init(|| may_leave);
     }
 
     fn install(signal: libc::c_int) -> libc::sigaction {
@@ -84,14 +136,53 @@ mod handler {
         // stack is not used again, and the registers are those that its way out needs.
         unsafe {
             let address = (*info).si_addr().addr();
-            match RUNNING.get().as_ref() {
-                Some(guard) if address.wrapping_sub(guard.addresses.start) < page_size() => {
-                    let registers = guard.way_out.setup_trap_handler(|| ());
-                    set(&mut *context.cast::<libc::ucontext_t>(), registers);
+            let context = &mut *context.cast::<libc::ucontext_t>();
+            let Some(guard) = RUNNING.get().as_ref() else { return give_back(signal) };
+            if address.wrapping_sub(guard.addresses.start) >= page_size() {
+                let at = instruction(context);
+                if !at.is_some_and(|at| MAY_LEAVE.get().is_some_and(|may_leave| may_leave(at))) {
+                    return give_back(signal);
                 }
-                _ => give_back(signal),
+                let known = ((*info).si_code != KERNEL).then_some(address);
+                FAULT.set(Some(fault(signal, known, at.unwrap_or(0), guard)));
             }
+            set(context, guard.way_out.setup_trap_handler(|| ()));
         }
+    }
+
+    /// Where a signal comes from whose address is none that memory can have.
+    const KERNEL: libc::c_int = 0x80;
+
+    /// What is known of a fault at this instruction. It allocates nothing.
+    fn fault(signal: libc::c_int, address: Option<usize>, at: usize, guard: &Guard) -> Fault {
+        // As a return address would be: behind the instruction's beginning.
+        let signal = if signal == libc::SIGBUS { "SIGBUS" } else { "SIGSEGV" };
+        let mut fault = Fault { signal, address, frames: [at + 1; MAX_FRAMES], count: 1 };
+        let mut is_interrupted = false;
+        // SAFETY: nobody else takes backtraces now: this thread was not doing so, and others do not in a test process but to die.
+        unsafe {
+            backtrace::trace_unsynchronized(|frame| {
+                let is_own = guard.addresses.contains(&frame.sp().addr());
+                if is_interrupted && is_own {
+                    fault.frames[fault.count] = frame.ip().addr();
+                    fault.count += 1;
+                }
+                is_interrupted |= frame.ip().addr() == at;
+                (is_own || !is_interrupted) && fault.count < MAX_FRAMES
+            });
+        }
+        fault
+    }
+
+    /// The instruction that was interrupted, where it is known how to find it.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn instruction(context: &libc::ucontext_t) -> Option<usize> {
+        Some(context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize)
+    }
+
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    fn instruction(_: &libc::ucontext_t) -> Option<usize> {
+        None
     }
 
     /// The signal comes again when the handler returns; it is for whoever handled it before.
@@ -152,7 +243,7 @@ mod handler {
     any(target_os = "linux", target_os = "macos"),
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
-pub(in super::super) use handler::prepare;
+pub(in super::super) use handler::{leave_at_faults, prepare};
 
 /// Elsewhere an overflow ends the process.
 #[cfg(not(all(
@@ -160,3 +251,9 @@ pub(in super::super) use handler::prepare;
     any(target_arch = "x86_64", target_arch = "aarch64")
 )))]
 pub(in super::super) fn prepare() {}
+
+#[cfg(not(all(
+    any(target_os = "linux", target_os = "macos"),
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+pub(in super::super) fn leave_at_faults(_: fn(usize) -> bool) {}
