@@ -388,7 +388,10 @@ impl CoroutineProgram {
                 e.unwinds_one = true;
                 e.quarantine.enter(thread);
             });
-            coroutine.resumption().resume();
+            if coroutine.resumption().resume() == Return::Trapped {
+                // Destructors in a state that the program never comes to by itself: it is no failure.
+                coroutine::take_fault();
+            }
             self.running.with(|e| e.unwinds_one = false);
         } else if life == Life::Unborn && unwind {
             coroutine.unassign();
