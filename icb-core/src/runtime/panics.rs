@@ -107,12 +107,13 @@ fn message(payload: &(dyn Any + Send)) -> String {
 
 fn note_panic(e: &mut Execution, message: String, location: Option<&Location<'_>>) {
     let frames = e.backtrace();
-    let order = e.panic_count;
+    let (order, after_steps) = (e.panic_count, e.step_count);
     e.panic_count += 1;
     e.attend();
     let thread = e.threads.mine();
     thread.unwinding = true;
-    thread.panic = Some(PanicNote { message, location: location.map(Into::into), frames, order });
+    thread.panic =
+        Some(PanicNote { message, location: location.map(Into::into), frames, order, after_steps });
 }
 
 /// Something panicked where nobody catches it.
@@ -128,6 +129,7 @@ fn failure(e: &Execution, thread: usize) -> Failure {
     let mut failure = Failure::new(FailureKind::Panic, message);
     failure.thread = Some(ThreadId::new(thread));
     failure.location = panic.and_then(|p| p.location.clone());
+    failure.after_steps = panic.map(|p| p.after_steps);
     failure.trace.failure_backtrace = panic.map_or_else(Vec::new, |p| p.frames.clone());
     failure
 }

@@ -100,6 +100,8 @@ pub(crate) struct PanicNote {
     pub(crate) frames: Vec<Frame>,
     /// Order among the panics of the execution.
     pub(crate) order: u32,
+    /// Steps taken before.
+    pub(crate) after_steps: u64,
 }
 
 /// A thread-local value.

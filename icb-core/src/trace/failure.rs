@@ -159,6 +159,9 @@ pub struct Failure {
     pub unjoined: bool,
     /// Where in the program it failed.
     pub location: Option<SourceLocation>,
+    /// Panics: how many steps had been taken. Those that follow belong to threads that unwind, or that know nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_steps: Option<u64>,
     /// Deadlocks and livelocks: who waits for what.
     pub waiting: Vec<DeadlockEntry>,
     /// Data races: the earlier access and the later one. Uses after free: who freed the memory and who used it then (in a
@@ -183,6 +186,7 @@ impl Failure {
             schedule: Schedule::default(),
             thread: None,
             unjoined: false,
+            after_steps: None,
             location: None,
             waiting: Vec::new(),
             race: None,

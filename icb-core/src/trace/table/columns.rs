@@ -59,11 +59,13 @@ pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Optio
     let trace = &failure.trace;
     let selected = selection(failure).filter(|_| !options.full);
     let again = repetition(failure).filter(|_| !options.full && selected.is_none());
-    let mut rows = shorten(rows(trace, names, options.full, selected.as_ref(), again), options.full);
+    let mut rows = shorten(rows(failure, names, options.full, selected.as_ref(), again), options.full);
     rows.extend(failure.waiting.iter().map(Row::Waits));
-    if failure.waiting.is_empty() {
-        let thread = failure.thread.or_else(|| trace.steps.last().map(|step| step.thread));
-        rows.extend(thread.map(|thread| Row::End { thread, failure }));
+    if !options.full
+        && let [.., Row::End { .. }, Row::Folded(_)] = &rows[..]
+    {
+        // What threads do that unwind.
+        rows.pop();
     }
     if selected.is_some() && rows.len() + HEADING > MAX_LINES {
         // The numbers of the steps tell where some are missing.
@@ -96,13 +98,16 @@ fn printed<'a>(thread: ThreadId, text: &str) -> impl Iterator<Item = Row<'a>> {
 }
 
 fn rows<'a>(
-    trace: &'a Trace,
+    failure: &'a Failure,
     names: &Names<'_>,
     full: bool,
     selected: Option<&BTreeMap<usize, Why>>,
     again: Option<Repetition>,
 ) -> Vec<Row<'a>> {
+    let trace = &failure.trace;
     let shared = shared_objects(trace, names);
+    let failing = failure.thread.or_else(|| trace.steps.last().map(|step| step.thread));
+    let mut failing = failing.filter(|_| failure.waiting.is_empty());
     let mut rows = Vec::new();
     let mut dull: Vec<&Step> = Vec::new();
     let mut before = None;
@@ -113,6 +118,12 @@ fn rows<'a>(
     let is_of_round = |index: usize| again.is_some_and(|again| index >= again.start);
     let end = again.map_or(trace.steps.len(), |again| again.start + again.length);
     for (index, step) in trace.steps.iter().enumerate().take(end) {
+        if failure.after_steps.is_some_and(|count| step.index as u64 >= count)
+            && let Some(thread) = failing.take()
+        {
+            fold(&mut rows, &mut dull, selected.is_some());
+            rows.push(Row::End { thread, failure });
+        }
         let text = if prints { trace.printed_after(index) } else { "" };
         let last_of_run = trace.steps.get(index + 1).is_none_or(|next| next.thread != step.thread);
         let first_of_run = before != Some(step.thread);
@@ -149,6 +160,7 @@ fn rows<'a>(
         fold(&mut rows, &mut dull, true);
     }
     rows.extend(again.map(|again| Row::Again(again.length, again.times)));
+    rows.extend(failing.map(|thread| Row::End { thread, failure }));
     rows
 }
 
@@ -165,7 +177,7 @@ fn fold<'a>(rows: &mut Vec<Row<'a>>, dull: &mut Vec<&'a Step>, known: bool) {
     rows.push(Row::Folded(counts.into_iter().collect()));
 }
 
-/// Cuts the middle out of a very long table; preemptions and what they lead to always stay.
+/// Cuts the middle out of a very long table; preemptions, what they lead to, and the failure always stay.
 fn shorten(rows: Vec<Row<'_>>, full: bool) -> Vec<Row<'_>> {
     if full || rows.len() <= KEPT.0 + KEPT.1 + 1 {
         return rows;
@@ -175,7 +187,7 @@ fn shorten(rows: Vec<Row<'_>>, full: bool) -> Vec<Row<'_>> {
     let mut missing = 0;
     let mut after_preemption = false;
     for (index, row) in rows.into_iter().enumerate() {
-        let preemption = matches!(row, Row::Preempted { .. });
+        let preemption = matches!(row, Row::Preempted { .. } | Row::End { .. });
         if index < KEPT.0 || index >= last || preemption || after_preemption {
             if missing > 0 {
                 kept.push(Row::Gap(missing));

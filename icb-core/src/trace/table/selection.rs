@@ -200,7 +200,8 @@ fn last(failure: &Failure) -> Option<usize> {
                 | Action::ReceiverDrop
         )
     };
-    let own = |step: &Step| step.thread == thread && step.operation.action != Action::Begin;
+    let before = |step: &Step| failure.after_steps.is_none_or(|count| (step.index as u64) < count);
+    let own = |step: &Step| step.thread == thread && step.operation.action != Action::Begin && before(step);
     steps
         .iter()
         .rposition(|step| own(step) && !ends(step.operation.action))

@@ -287,6 +287,21 @@ The block of memory:
 }
 
 #[test]
+fn a_panic_stands_before_the_steps_of_its_unwinding() {
+    let mut failure = lost_update();
+    let end = |failure: &Failure, full| {
+        let said = text(failure, Options { full, ..Options::default() });
+        let lines: Vec<String> = said.lines().map(str::to_owned).collect();
+        let at = lines.iter().position(|line| line.starts_with('✗')).unwrap();
+        lines[at + 1..].iter().take_while(|line| line.contains('│')).count()
+    };
+    assert_eq!((end(&failure, true), end(&failure, false)), (0, 0));
+    // The last step is shown in full only: it is no other thread's business.
+    failure.after_steps = Some(failure.trace.steps.len() as u64 - 1);
+    assert_eq!(end(&failure, true), 1);
+}
+
+#[test]
 fn what_a_race_lacks_is_found_on_the_way_through_other_threads() {
     let race = |middle: Ordering, locks: bool| {
         let mut trace = Trace { threads: vec![thread(0, "main"), thread(1, "main.0")], ..Trace::default() };
