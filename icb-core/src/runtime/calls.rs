@@ -311,6 +311,9 @@ pub fn now() -> Option<Duration> {
     Some(running.quickly(|e| e.now))
 }
 
+/// What the clocks that tell no date show when an execution begins.
+pub const BEGIN_UPTIME: Duration = Duration::from_secs(1_000);
+
 /// A number that is different in every execution of this process and never zero, to recognise state left over
 /// from another one. Zero outside an execution.
 #[must_use]

@@ -12,16 +12,12 @@ pub(super) fn prepare() {}
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trap {
-    use super::super::{allocator, execution::Execution, running};
+    use super::super::{BEGIN_UPTIME, allocator, execution::Execution, running};
     use libc::{c_int, c_void, siginfo_t, ucontext_t};
     use std::arch::x86_64::_rdtsc;
     use std::cell::Cell;
     use std::mem::MaybeUninit;
     use std::sync::OnceLock;
-    use std::time::Duration;
-
-    /// What the counter shows when an execution begins: as `CLOCK_MONOTONIC`, in nanoseconds.
-    const BEGIN: Duration = Duration::from_secs(1_000);
 
     const PR_SET_TSC: c_int = 26;
     const PR_TSC_ENABLE: c_int = 1;
@@ -106,12 +102,12 @@ mod trap {
         }
     }
 
-    /// What the counter shows.
+    /// What the counter shows: in an execution nanoseconds, as `CLOCK_MONOTONIC` does.
     fn time() -> u64 {
         let running = running().filter(|_| !allocator::engine_works());
         match running {
             // The program reads it: nobody else has a hold on the execution.
-            Some(running) => (BEGIN + running.quickly(Execution::read_counter)).as_nanos() as u64,
+            Some(running) => (BEGIN_UPTIME + running.quickly(Execution::read_counter)).as_nanos() as u64,
             None => {
                 set_counter(PR_TSC_ENABLE);
                 // SAFETY: the processor has a counter; it has been read already.

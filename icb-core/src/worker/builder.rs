@@ -221,8 +221,8 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
     }
 
     /// Whether memory that an execution allocates and never frees is a failure: an `Arc` cycle, a `Box` that only a raw
-    /// pointer leads to, a value that is forgotten. What a static leads to when the execution is over is kept, and does not leak. Off by default. An execution that leaves memory behind is run
-    /// twice more, to tell a leak from what is kept for later on purpose; in a model that does, `Box::leak` included,
+    /// pointer leads to, a value that is forgotten. What a static leads to when the execution is over is kept, and does
+    /// not leak. Off by default. An execution that leaves memory behind is run twice more, to tell a leak from what is kept for later on purpose; in a model that does, `Box::leak` included,
     /// expect three times the time. A thread that never ends is a deadlock, with or without this.
     ///
     /// Needs icb's allocator (the feature `allocator` of `icb_std`, on by default).

@@ -7,9 +7,6 @@ use icb_core::runtime;
 use std::ffi::{c_int, c_long};
 use std::time::Duration;
 
-/// What the clocks that tell no date show when an execution begins.
-const BEGIN: Duration = Duration::from_secs(1_000);
-
 /// `CLOCK_REALTIME` and `CLOCK_REALTIME_COARSE`.
 const DATES: [c_int; 2] = [0, 5];
 /// `CLOCK_MONOTONIC`, `CLOCK_MONOTONIC_RAW`, `CLOCK_MONOTONIC_COARSE` and `CLOCK_BOOTTIME`.
@@ -48,6 +45,6 @@ fn shown(clock: c_int, now: Duration) -> Option<Duration> {
     if DATES.contains(&clock) {
         Some(runtime::BEGIN_DATE + now)
     } else {
-        OTHERS.contains(&clock).then(|| BEGIN + now)
+        OTHERS.contains(&clock).then(|| runtime::BEGIN_UPTIME + now)
     }
 }

@@ -101,9 +101,10 @@ impl Run<'_> {
 /// What there is to say where backtraces name another test: the compiler keeps one copy of functions that are the same.
 fn shared_code(test: &Test<'_>, failure: &Failure) -> Option<String> {
     let frames: Vec<&Frame> = frames(failure).collect();
-    // Only then is it worth asking for the names of all tests.
-    let is_foreign = |frame: &&Frame| !is_of(&frame.function, &test.id.name);
-    let names = frames.iter().any(is_foreign).then(|| list(test.executable, &[]).unwrap_or_default())?;
+    if frames.is_empty() {
+        return None;
+    }
+    let names = list(test.executable, &[]).unwrap_or_default();
     let other = names.iter().filter(|name| **name != test.id.name);
     let named = other.filter(|name| frames.iter().any(|frame| is_of(&frame.function, name)));
     let named: Vec<String> = named.map(|name| format!("`{name}`")).collect();

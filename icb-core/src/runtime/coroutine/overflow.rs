@@ -155,8 +155,8 @@ mod handler {
 
     /// What is known of a fault at this instruction. It allocates nothing.
     fn fault(signal: libc::c_int, address: Option<usize>, at: usize, guard: &Guard) -> Fault {
-        // As a return address would be: behind the instruction's beginning.
         let signal = if signal == libc::SIGBUS { "SIGBUS" } else { "SIGSEGV" };
+        // As a return address would be: behind the instruction's beginning.
         let mut fault = Fault { signal, address, frames: [at + 1; MAX_FRAMES], count: 1 };
         let mut is_interrupted = false;
         // SAFETY: nobody else takes backtraces now: this thread was not doing so, and others do not in a test process but to die.

@@ -1,7 +1,7 @@
 //! What is missing between two accesses that race: the places where what one thread sees of another does not carry happens-before.
 
 use super::frames::{Sources, short_place};
-use super::selection::racing;
+use super::selection::{racing, takes_hold};
 use super::words::{Detail, Names};
 use crate::trace::{Action, Failure, ObjectId, Ordering, RaceAccess, Step, ThreadId};
 use std::collections::{HashMap, VecDeque};
@@ -42,14 +42,15 @@ pub(super) fn missing(
     };
     let known = known.or_else(|| race[0].after_steps.map(|count| next(count).unwrap_or(steps.len())));
     let (first, second) = (known.unwrap_or(0), second.unwrap_or(steps.len()));
-    let sights = Between { steps, first, second }.sights();
+    let between = Between { steps, first, second };
+    let sights = between.sights();
     let direct = |sight: &&Sight| {
         let threads = (steps[sight.seen].thread, steps[sight.by].thread);
         sight.is_weak() && threads == (race[0].thread, race[1].thread)
     };
     let mut breaks: Vec<Sight> = sights.iter().filter(direct).copied().collect();
     if breaks.is_empty() && known.is_some() {
-        breaks = Between { steps, first, second }.chain(&sights, race[1].thread);
+        breaks = between.chain(&sights, race[1].thread);
     }
     let mut lines: Vec<String> = breaks.iter().map(|sight| words(sight, steps, names, sources)).collect();
     lines.dedup();
@@ -214,24 +215,18 @@ const fn lets_go(action: Action) -> bool {
 
 /// Whether it goes on with what another has let go.
 const fn takes(action: Action) -> bool {
-    matches!(
-        action,
-        Action::Lock
-            | Action::TryLock
-            | Action::ReadLock
-            | Action::TryReadLock
-            | Action::WriteLock
-            | Action::TryWriteLock
-            | Action::Reacquire { .. }
-            | Action::Begin
-            | Action::Park { .. }
-            | Action::OnceEnter
-            | Action::OnceCheck
-            | Action::OnceWait
-            | Action::Receive { .. }
-            | Action::TryReceive
-            | Action::BarrierLeave
-    )
+    takes_hold(action)
+        || matches!(
+            action,
+            Action::Reacquire { .. }
+                | Action::Begin
+                | Action::Park { .. }
+                | Action::OnceCheck
+                | Action::OnceWait
+                | Action::Receive { .. }
+                | Action::TryReceive
+                | Action::BarrierLeave
+        )
 }
 
 /// The object that is let go or taken: of a condvar's operation, the mutex.

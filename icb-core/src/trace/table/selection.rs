@@ -113,20 +113,25 @@ pub(super) fn racing(failure: &Failure) -> [Option<usize>; 2] {
 /// The step with which a thread took what it holds.
 pub(super) fn taking(failure: &Failure, holder: ThreadId, object: ObjectId) -> Option<usize> {
     failure.trace.steps.iter().rposition(|step| {
-        let takes = matches!(
-            step.operation.action,
-            Action::Lock
-                | Action::TryLock
-                | Action::ReadLock
-                | Action::TryReadLock
-                | Action::WriteLock
-                | Action::TryWriteLock
-                | Action::OnceEnter
-        );
+        let takes = takes_hold(step.operation.action);
         let again =
             matches!(step.operation.action, Action::Reacquire { .. }) && step.operation.other == object;
         step.thread == holder && (takes && step.operation.object == object || again)
     })
+}
+
+/// Whether it takes what others then wait for.
+pub(super) const fn takes_hold(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Lock
+            | Action::TryLock
+            | Action::ReadLock
+            | Action::TryReadLock
+            | Action::WriteLock
+            | Action::TryWriteLock
+            | Action::OnceEnter
+    )
 }
 
 /// The positions of one round of what a thread does again and again: the shortest sequence of steps with which its
