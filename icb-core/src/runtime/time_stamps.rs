@@ -1,5 +1,5 @@
 //! The processor's counter of time stamps, from which some crates tell the time (`quanta`): in a test that knows nothing of icb it shows the
-//! model's clock, a tick for a nanosecond. The instructions that read it are made to trap, and are answered by a signal handler.
+//! model's clock, a tick for a nanosecond. The instructions that read it are made to trap, and the handler of `coroutine/overflow` asks here first.
 //!
 //! Whoever reads it outside an execution is told the real one. Where the system does not let them trap, they tell it always.
 
@@ -12,19 +12,14 @@ pub(super) fn prepare() {}
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trap {
-    use super::super::{BEGIN_UPTIME, allocator, execution::Execution, running};
-    use libc::{c_int, c_void, siginfo_t, ucontext_t};
+    use super::super::{BEGIN_UPTIME, allocator, coroutine, execution::Execution, running};
+    use libc::{c_int, siginfo_t, ucontext_t};
     use std::arch::x86_64::_rdtsc;
     use std::cell::Cell;
-    use std::mem::MaybeUninit;
-    use std::sync::OnceLock;
 
     const PR_SET_TSC: c_int = 26;
     const PR_TSC_ENABLE: c_int = 1;
     const PR_TSC_SIGSEGV: c_int = 2;
-
-    /// Who handled the signal before.
-    static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
     thread_local! {
         static IS_PREPARED: Cell<bool> = const { Cell::new(false) };
@@ -32,22 +27,8 @@ mod trap {
 
     pub(in super::super) fn prepare() {
         if !IS_PREPARED.replace(true) {
-            // Its handler does not ask who else there is before it gives the signal back.
-            super::super::coroutine::prepare_for_overflows();
-            BEFORE.get_or_init(install);
+            coroutine::answer_first(answer);
             set_counter(PR_TSC_SIGSEGV);
-        }
-    }
-
-    fn install() -> libc::sigaction {
-        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: all zero is an action, and `sigaction` writes the one that there was.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = handle as *const () as libc::sighandler_t;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            libc::sigaction(libc::SIGSEGV, &raw const action, before.as_mut_ptr());
-            before.assume_init()
         }
     }
 
@@ -56,29 +37,31 @@ mod trap {
         unsafe { libc::prctl(PR_SET_TSC, mode) };
     }
 
+    /// If the signal was raised by reading the counter: goes on after that, with what it shows.
+    ///
     /// # Safety
-    /// Called by the system, with what it passes to a handler.
-    unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-        // SAFETY: they are the signal's. What comes from the processor itself and names no address was raised by an instruction, which
-        // can be read.
-        unsafe {
-            let registers = &mut (*context.cast::<ucontext_t>()).uc_mcontext.gregs;
-            let at = registers[libc::REG_RIP as usize] as *const u8;
-            let is_general = (*info).si_code == libc::SI_KERNEL && (*info).si_addr().is_null();
-            match if is_general { length_at(at) } else { 0 } {
-                0 => give_back(signal, info, context),
-                length => {
-                    let time = time();
-                    registers[libc::REG_RIP as usize] += length;
-                    registers[libc::REG_RAX as usize] = (time & u64::from(u32::MAX)) as i64;
-                    registers[libc::REG_RDX as usize] = (time >> u32::BITS) as i64;
-                    if length == RDTSCP {
-                        // The number of the processor.
-                        registers[libc::REG_RCX as usize] = 0;
-                    }
-                }
-            }
+    /// Both are a signal's.
+    unsafe fn answer(info: &siginfo_t, context: &mut ucontext_t) -> bool {
+        let registers = &mut context.uc_mcontext.gregs;
+        let at = registers[libc::REG_RIP as usize] as *const u8;
+        // SAFETY: the caller's promise. What comes from the processor itself and names no address was raised by an instruction, which can
+        // be read.
+        let length = unsafe {
+            let is_general = info.si_code == libc::SI_KERNEL && info.si_addr().is_null();
+            if is_general { length_at(at) } else { 0 }
+        };
+        if length == 0 {
+            return false;
         }
+        let time = time();
+        registers[libc::REG_RIP as usize] += length;
+        registers[libc::REG_RAX as usize] = (time & u64::from(u32::MAX)) as i64;
+        registers[libc::REG_RDX as usize] = (time >> u32::BITS) as i64;
+        if length == RDTSCP {
+            // The number of the processor.
+            registers[libc::REG_RCX as usize] = 0;
+        }
+        true
     }
 
     const RDTSC: i64 = 2;
@@ -114,31 +97,6 @@ mod trap {
                 let time = unsafe { _rdtsc() };
                 set_counter(PR_TSC_SIGSEGV);
                 time
-            }
-        }
-    }
-
-    /// The signal is for whoever handled it before.
-    ///
-    /// # Safety
-    /// The arguments are the handler's.
-    unsafe fn give_back(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-        let before = BEFORE.get().filter(|before| {
-            before.sa_flags & libc::SA_SIGINFO != 0
-                && ![libc::SIG_DFL, libc::SIG_IGN].contains(&before.sa_sigaction)
-        });
-        // SAFETY: an action with these arguments, which are the handler's; or the default one.
-        unsafe {
-            match before {
-                Some(before) => {
-                    let handler: unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void) =
-                        std::mem::transmute(before.sa_sigaction);
-                    handler(signal, info, context);
-                }
-                None => {
-                    let default: libc::sigaction = std::mem::zeroed();
-                    libc::sigaction(signal, &raw const default, std::ptr::null_mut());
-                }
             }
         }
     }

@@ -92,6 +92,10 @@ mod handler {
     /// Says of an instruction whether the program under test may be left there for good.
     static MAY_LEAVE: OnceLock<fn(usize) -> bool> = OnceLock::new();
 
+    /// Answers a signal that is neither.
+    type Answer = unsafe fn(&libc::siginfo_t, &mut libc::ucontext_t) -> bool;
+    static ANSWER: OnceLock<Answer> = OnceLock::new();
+
     /// Bytes that the handler gets: it takes a backtrace, and `std` gives it hardly more than the registers take.
     const SIGNAL_STACK: usize = 64 * 1024;
 
@@ -100,7 +104,7 @@ mod handler {
     }
 
     /// From now on overflows are answered.
-    pub(in super::super::super) fn prepare() {
+    pub(in super::super) fn prepare() {
         BEFORE.get_or_init(|| SIGNALS.map(install));
         if !HAS_SIGNAL_STACK.replace(true) {
             // Whoever ends the thread turns its signal stack off, without looking whose it is. It stays as long as the process.
@@ -115,6 +119,13 @@ mod handler {
     /// From now on accesses to memory that is not there end the coroutine that makes them, if this says so of the instruction.
     pub(in super::super::super) fn leave_at_faults(may_leave: fn(usize) -> bool) {
         MAY_LEAVE.get_or_init(|| may_leave);
+    }
+
+    /// From now on the signals are shown to `answer` first, with what has been interrupted. It says whether that can go on.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(in super::super::super) fn answer_first(answer: Answer) {
+        prepare();
+        ANSWER.get_or_init(|| answer);
     }
 
     fn install(signal: libc::c_int) -> libc::sigaction {
@@ -137,6 +148,9 @@ mod handler {
         unsafe {
             let address = (*info).si_addr().addr();
             let context = &mut *context.cast::<libc::ucontext_t>();
+            if ANSWER.get().is_some_and(|answer| answer(&*info, context)) {
+                return;
+            }
             let Some(guard) = RUNNING.get().as_ref() else { return give_back(signal) };
             if address.wrapping_sub(guard.addresses.start) >= page_size() {
                 let at = instruction(context);
@@ -239,18 +253,25 @@ mod handler {
     }
 }
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(in super::super) use handler::answer_first;
 #[cfg(all(
     any(target_os = "linux", target_os = "macos"),
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
-pub(in super::super) use handler::{leave_at_faults, prepare};
+pub(in super::super) use handler::leave_at_faults;
+#[cfg(all(
+    any(target_os = "linux", target_os = "macos"),
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+pub(super) use handler::prepare;
 
 /// Elsewhere an overflow ends the process.
 #[cfg(not(all(
     any(target_os = "linux", target_os = "macos"),
     any(target_arch = "x86_64", target_arch = "aarch64")
 )))]
-pub(in super::super) fn prepare() {}
+pub(super) fn prepare() {}
 
 #[cfg(not(all(
     any(target_os = "linux", target_os = "macos"),
