@@ -104,6 +104,9 @@ pub struct SchedulingPoint<'a> {
     pub ended: &'a ThreadSet,
     /// Identifies the place in the program (source locations of pending operations); equal in equal executions.
     pub place: u64,
+    /// Where nobody could go on, somebody who waits for a change may have been let on. What this still has to do with what comes: a
+    /// function of the order of all steps, not of dependent ones alone; 0 where it has nothing to do with it.
+    pub let_on: u64,
 }
 
 impl SchedulingPoint<'_> {
@@ -573,6 +576,7 @@ mod tests {
             awaited: &[],
             ended: &early,
             place: 0,
+            let_on: 0,
         };
         let t = ThreadId::new;
         for (enabled, yielded, thread, cost) in [

@@ -199,6 +199,7 @@ impl<M: Model> Program for ModelProgram<'_, M> {
                 awaited: &[],
                 ended: &ended,
                 place,
+                let_on: 0,
             };
             if set == 0 {
                 if told {

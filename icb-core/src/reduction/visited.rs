@@ -44,7 +44,10 @@ pub struct Visited {
     begun_anew_at: u32,
     /// There is a `try_send` in the program: a receiver that begins to wait lets one without a buffer succeed.
     tries_to_send: bool,
-    /// That has only just been seen: everything begins anew.
+    /// Threads wait for each other in loops, and somebody is let on. Which one that is depends on the order in which threads were
+    /// spawned and let on before: states are told apart by it, before they are looked up.
+    lets_on: bool,
+    /// One of these has only just been seen: everything begins anew.
     anew: bool,
     tree: Vec<Choice>,
     /// To be run at this bound, the newest first.
@@ -86,6 +89,7 @@ impl Visited {
             bound: 0,
             begun_anew_at: 0,
             tries_to_send: false,
+            lets_on: false,
             anew: false,
             tree: Vec::new(),
             current: Vec::new(),
@@ -179,6 +183,7 @@ impl Visited {
         if self.states.insert(state) {
             self.state_counts[self.bound as usize] += 1;
         }
+        let state = self.told_apart(state, point.let_on);
         let default = point.default_choice();
         let mut chosen = None;
         let early = point.early.iter().filter(|&t| !point.enabled.contains(t));
@@ -203,6 +208,17 @@ impl Visited {
         let thread = chosen?;
         self.at = self.add(thread as u32);
         Some(ThreadId::new(thread))
+    }
+
+    /// The state as it is looked up.
+    fn told_apart(&mut self, state: u128, let_on: u64) -> u128 {
+        self.anew |= let_on != 0 && !self.lets_on;
+        self.lets_on |= let_on != 0;
+        if !self.lets_on {
+            return state;
+        }
+        let names = self.names.iter().fold(u128::from(let_on), |all, &name| pair(all, name));
+        pair(state ^ names, ThreadHash::begin(None, 0))
     }
 
     /// Where there is a `try_send`, that a receiver begins to wait is a write of the channel that belongs to its step before.
@@ -330,7 +346,8 @@ impl Strategy for Visited {
     fn begin(&mut self) -> bool {
         if self.anew {
             let begun_anew_at = self.bound();
-            *self = Visited { tries_to_send: true, begun_anew_at, ..Visited::new(self.max_bound) };
+            let Visited { tries_to_send, lets_on, max_bound, .. } = *self;
+            *self = Visited { tries_to_send, lets_on, begun_anew_at, ..Visited::new(max_bound) };
         }
         self.cursor = 0;
         self.script.clear();

@@ -188,6 +188,13 @@ impl Execution {
         }
     }
 
+    /// What the point says of those who were let on because nobody could go on.
+    #[inline(always)]
+    fn let_on(&self) -> u64 {
+        let freed = self.freed.map_or(0, |thread| thread as u64 + 1);
+        u64::from(self.idle_wakes) << 48 | (self.last_woken as u64) << 24 | freed
+    }
+
     /// What there is to choose from. `counts_unchanged`: the counts that operations of other threads depend on are what they were.
     #[inline(always)]
     pub(super) fn point(&self, place: u64, counts_unchanged: bool) -> SchedulingPoint<'_> {
@@ -202,6 +209,7 @@ impl Execution {
             awaited: if self.awaiting.is_empty() { &[] } else { &self.awaited },
             ended: &self.ended,
             place,
+            let_on: self.let_on(),
         }
     }
 

@@ -220,6 +220,7 @@ impl CoreProgram for AbstractProgram<'_> {
                 awaited: &[],
                 ended: &absent,
                 place: run.place(),
+                let_on: 0,
             };
             if enabled.is_empty() {
                 if told {

@@ -411,6 +411,7 @@ impl PartialOrder {
                 awaited: &[],
                 ended: &ended,
                 place: step.place,
+                let_on: 0,
             };
             let place = Foreseen::place(step.place, &enabled, &early);
             self.arrive(index, &point, place);
