@@ -276,6 +276,23 @@ fn who_is_notified_is_analysed() {
     }
 }
 
+/// Threads wait for each other, and who is let on then depends on who was before, and on whether somebody went on at a cost meanwhile,
+/// which a table of states has to know of. (Seed 8102046.)
+#[test]
+fn a_table_of_states_knows_who_was_let_on() {
+    let waits = |turns, yields| SpinWhileZero { variable: 0, turns, yields };
+    let threads: [&[Instruction]; 2] = [
+        &[Spawn(1), waits(1, false), Yield, Yield, waits(3, true), Join(1)],
+        &[waits(1, true), Sleep, Sleep, Load(1, Order::Sequential), Store(0, 2, Order::Synchronizing)],
+    ];
+    for (acquainted, keeps) in [(true, true), (true, false), (false, true), (false, false)] {
+        let mut program = of_threads(&threads, [(Some(2), 0), (None, 0)]);
+        program.is_acquainted = acquainted;
+        program.threads.iter_mut().for_each(|thread| thread.keeps = keeps);
+        keeps_its_outcomes("who is let on when nobody can go on", &program, MAX_BOUND);
+    }
+}
+
 /// Where nobody can go on, and the one whose wait ends then is the last of a full word of threads, the decision after that was taken
 /// off before its time: a divergence, in the plain search too. (Seed 5105094.)
 #[test]
