@@ -10,7 +10,7 @@ use crate::shard::merge::merge;
 pub(crate) fn run(arguments: &MergeArgs) -> Result<Exit, Error> {
     let merged = merge(&arguments.directory)?;
     let mut output = Output::new(&arguments.output, merged.names.clone(), &merged.root, arguments.full, None);
-    output.start(merged.max_bound, Vec::new());
+    output.start(merged.max_bound, merged.not_instrumented);
     output.line(&format!("     Merging {} results of {} tests", merged.file_count, merged.names.len()));
     let mut tally = Tally::new(merged.names.len());
     let mut seconds = 0.0;

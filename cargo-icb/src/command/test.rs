@@ -1,6 +1,7 @@
 //! `cargo icb test`: builds, runs the plan, stores and replays what fails, and tells.
 
 mod afterwards;
+mod assembly;
 mod finding;
 mod progress;
 
@@ -65,12 +66,13 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     let names = tests.iter().map(|test| test.id.to_string()).collect();
     let recorder = lock.as_ref().map(|_| Recorder::new(&workspace.directory));
     let mut output = Output::new(&arguments.output, names, &workspace.root, arguments.full, recorder);
-    output.start(arguments.max_bound, left_out(&build));
+    let left_out = left_out(&build);
+    output.start(arguments.max_bound, left_out.clone());
     run.introduce(&mut output, &build);
     let tally = run.explore(&mut output);
     let exit = output.conclude(&tally, started.elapsed().as_secs_f64())?;
     if let Some(shard) = arguments.shard {
-        let path = run.write_shard(shard, &tally)?;
+        let path = run.write_shard(shard, &tally, left_out)?;
         output.line(&format!(
             "Shard {shard}: its result is {}; `cargo icb merge` puts all together.",
             path.display()

@@ -72,6 +72,13 @@ pub(crate) struct LeftOut {
     pub(crate) reason: String,
 }
 
+impl LeftOut {
+    /// Name and version.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.package, self.version)
+    }
+}
+
 /// How a test went at a bound.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct TestFinished {

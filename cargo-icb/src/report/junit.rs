@@ -1,13 +1,21 @@
 //! A run as a JUnit report, for CI servers: a suite for each target, a case for each test.
 
 use super::failure::plain_report;
+use super::json::LeftOut;
 use crate::event::{Conclusion, Record, Tally};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The report. It follows the schema of Jenkins' xUnit plugin.
-pub(crate) fn document(names: &[String], tally: &Tally, seconds: f64, root: &Path) -> String {
+/// The report. It follows the schema of Jenkins' xUnit plugin. What is proved is said without the packages that are `left_out`: those are
+/// properties of each suite.
+pub(crate) fn document(
+    names: &[String],
+    tally: &Tally,
+    seconds: f64,
+    root: &Path,
+    left_out: &[LeftOut],
+) -> String {
     let mut suites: BTreeMap<String, Vec<(&str, &Record)>> = BTreeMap::new();
     for (name, record) in names.iter().zip(&tally.records) {
         let mut parts = name.splitn(3, "::");
@@ -29,12 +37,25 @@ pub(crate) fn document(names: &[String], tally: &Tally, seconds: f64, root: &Pat
             self::counts(&records),
             records.iter().filter(|record| is_skipped(record)).count()
         );
+        text += &properties(left_out);
         for (test, record) in cases {
             text += &case(suite, test, record, root);
         }
         text += "  </testsuite>\n";
     }
     text + "</testsuites>\n"
+}
+
+fn properties(left_out: &[LeftOut]) -> String {
+    if left_out.is_empty() {
+        return String::new();
+    }
+    let property = |package: &LeftOut| {
+        let value = escaped(&format!("{}: {}", package.name(), package.reason));
+        format!("      <property name=\"not instrumented\" value=\"{value}\"/>\n")
+    };
+    let properties: String = left_out.iter().map(property).collect();
+    format!("    <properties>\n{properties}    </properties>\n")
 }
 
 fn case(suite: &str, test: &str, record: &Record, root: &Path) -> String {
@@ -115,6 +136,16 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_that_are_not_instrumented_are_properties_of_each_suite() {
+        let names = ["p::lib::a", "p::tests::b"].map(str::to_owned);
+        let said = |left_out: &[LeftOut]| document(&names, &Tally::new(2), 0.5, Path::new("."), left_out);
+        let [package, version, reason] = ["p", "1.0.0", "<asm>"].map(str::to_owned);
+        let property = "<property name=\"not instrumented\" value=\"p 1.0.0: &lt;asm&gt;\"/>";
+        assert_eq!(said(&[LeftOut { package, version, reason }]).matches(property).count(), 2);
+        assert!(!said(&[]).contains("propert"));
+    }
 
     #[test]
     fn what_xml_cannot_hold_is_escaped_or_left_out() {

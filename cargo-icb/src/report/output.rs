@@ -51,8 +51,8 @@ impl<'a> Output<'a> {
             max_bound,
             not_instrumented: left_out.clone(),
         });
-        for LeftOut { package, version, reason } in &left_out {
-            self.line(&format!("not instrumented {package} {version}: {reason}"));
+        for package in &left_out {
+            self.line(&format!("not instrumented {}: {}", package.name(), package.reason));
         }
         self.left_out = left_out;
     }
@@ -97,8 +97,7 @@ impl<'a> Output<'a> {
             self.line(&line);
         }
         if !self.left_out.is_empty() {
-            let name = |left_out: &LeftOut| format!("{} {}", left_out.package, left_out.version);
-            let packages = self.left_out.iter().map(name).collect::<Vec<_>>().join(", ");
+            let packages = self.left_out.iter().map(LeftOut::name).collect::<Vec<_>>().join(", ");
             self.line(&format!(
                 "Not instrumented: {packages}. What it does between two steps of the others is one piece, in which nothing was tried."
             ));
@@ -133,10 +132,10 @@ impl<'a> Output<'a> {
                 .map_err(|error| Error::Usage(format!("cannot write {}: {error}", path.display())))
         };
         if let Some(path) = &self.arguments.junit {
-            write(path, junit::document(&self.names, tally, seconds, &self.root))?;
+            write(path, junit::document(&self.names, tally, seconds, &self.root, &self.left_out))?;
         }
         if let Some(path) = &self.arguments.sarif {
-            write(path, sarif::document(&self.names, tally, &self.root))?;
+            write(path, sarif::document(&self.names, tally, &self.root, &self.left_out))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The failures of a run in the Static Analysis Results Interchange Format (SARIF 2.1.0), which editors and code hosts
 //! show beside the source: where it fails, and the steps that lead there.
 
+use super::json::LeftOut;
 use crate::event::{Finding, Tally};
 use icb_core::trace::table::{self, step_words};
 use icb_core::trace::{Failure, FailureKind, SourceLocation};
@@ -10,8 +11,8 @@ use std::path::Path;
 /// Where the format is described.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// The document.
-pub(crate) fn document(names: &[String], tally: &Tally, root: &Path) -> String {
+/// The document. What is proved is said without the packages that are `left_out`: those are notifications of the run.
+pub(crate) fn document(names: &[String], tally: &Tally, root: &Path, left_out: &[LeftOut]) -> String {
     let findings: Vec<(&String, &Finding)> = names
         .iter()
         .zip(&tally.records)
@@ -25,6 +26,11 @@ pub(crate) fn document(names: &[String], tally: &Tally, root: &Path) -> String {
         .map(|kind| json!({ "id": rule(*kind), "shortDescription": { "text": kind.words() } }))
         .collect();
     let results: Vec<Value> = findings.iter().map(|(name, finding)| result(name, finding, root)).collect();
+    let notification = |package: &LeftOut| {
+        let text = format!("not instrumented {}: {}", package.name(), package.reason);
+        json!({ "level": "warning", "message": { "text": text } })
+    };
+    let notifications: Vec<Value> = left_out.iter().map(notification).collect();
     let document = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -36,6 +42,7 @@ pub(crate) fn document(names: &[String], tally: &Tally, root: &Path) -> String {
                 "rules": rules,
             }},
             "originalUriBaseIds": { "ROOT": { "uri": format!("file://{}/", escaped(&root.display().to_string())) } },
+            "invocations": [{ "executionSuccessful": true, "toolConfigurationNotifications": notifications }],
             "results": results,
         }],
     });

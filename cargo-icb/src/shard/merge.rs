@@ -4,6 +4,7 @@
 use super::{EXTENSION, ShardFile, ShardRound, ShardTest, read};
 use crate::event::Finished;
 use crate::exit_code::Error;
+use crate::report::json::LeftOut;
 use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::verdict::{Verdict, add};
@@ -20,6 +21,8 @@ pub(crate) struct Merged {
     pub(crate) max_bound: Bound,
     /// Root of the workspace.
     pub(crate) root: PathBuf,
+    /// Packages that some shard has not instrumented.
+    pub(crate) not_instrumented: Vec<LeftOut>,
     /// How many files there are.
     pub(crate) file_count: usize,
     /// What all shards together have done, in the order in which one run would tell it.
@@ -51,10 +54,17 @@ pub(crate) fn merge(directory: &Path) -> Result<Merged, Error> {
         merge_test(&files, test, &mut rounds)?;
     }
     rounds.sort_by_key(|finished: &Finished| (finished.task.min_bound, finished.task.test));
+    let mut not_instrumented: Vec<LeftOut> = Vec::new();
+    for left_out in files.iter().flat_map(|file| &file.result.not_instrumented) {
+        if !not_instrumented.contains(left_out) {
+            not_instrumented.push(left_out.clone());
+        }
+    }
     Ok(Merged {
         names: first.result.tests.iter().map(|test| test.name.clone()).collect(),
         max_bound: first.result.max_bound,
         root: PathBuf::from(&first.result.root),
+        not_instrumented,
         file_count: files.len(),
         rounds,
     })

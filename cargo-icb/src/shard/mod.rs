@@ -7,6 +7,7 @@ pub(crate) mod merge;
 
 use crate::event::Finding;
 use crate::exit_code::Error;
+use crate::report::json::LeftOut;
 use crate::resume::checksum;
 use crate::settings::Bound;
 use crate::worker::verdict::Verdict;
@@ -30,6 +31,8 @@ pub(crate) struct ShardResult {
     pub(crate) max_bound: Bound,
     /// Root of the workspace, where relative source paths start.
     pub(crate) root: String,
+    /// Packages without which it proves what it proves.
+    pub(crate) not_instrumented: Vec<LeftOut>,
     /// The tests.
     pub(crate) tests: Vec<ShardTest>,
 }

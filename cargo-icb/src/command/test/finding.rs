@@ -1,9 +1,10 @@
 //! What is told of a failure: it is stored, replayed to learn its trace, and gets the command that replays it.
 
-use super::Run;
+use super::{Run, assembly};
 use crate::cargo::tests::{Test, list};
 use crate::cli::BuildArgs;
 use crate::event::Finding;
+use crate::report::failure::roots;
 use crate::settings::Search;
 use crate::store::{StoredFailure, resolve};
 use crate::worker::plan::Task;
@@ -65,6 +66,7 @@ impl Run<'_> {
             Replayed::Broken(message) => notes.push(format!("The replay could not be run: {message}")),
         }
         notes.extend(shared_code(test, &shown));
+        notes.extend(assembly::note(&shown, frames(&shown), &roots(&self.workspace.root)));
         shown.execution = failure.execution;
         shown.bound = failure.bound;
         if let Err(error) = self.store.save_trace(&test.id, &shown) {

@@ -6,6 +6,7 @@ use crate::cargo::tests::Test;
 use crate::cli::TestArgs;
 use crate::event::{Finished, Tally};
 use crate::exit_code::Error;
+use crate::report::json::LeftOut;
 use crate::resume::{Round, Rounds, executable_key, key};
 use crate::settings::{Bound, OnRace, Reduction};
 use crate::shard::{self, ModelPart, ShardResult, ShardRound, ShardTest};
@@ -119,7 +120,12 @@ impl Run<'_> {
     }
 
     /// Writes the result of a shard.
-    pub(super) fn write_shard(&self, shard: Shard, tally: &Tally) -> Result<PathBuf, Error> {
+    pub(super) fn write_shard(
+        &self,
+        shard: Shard,
+        tally: &Tally,
+        not_instrumented: Vec<LeftOut>,
+    ) -> Result<PathBuf, Error> {
         let parts = lock(&self.parts);
         let mut states = Vec::new();
         let mut tests = Vec::new();
@@ -157,6 +163,7 @@ impl Run<'_> {
             shard,
             max_bound: self.arguments.max_bound,
             root: self.workspace.root.display().to_string(),
+            not_instrumented,
             tests,
         };
         let directory = self.arguments.shard_dir.clone();
