@@ -3,6 +3,8 @@
 use crate::door;
 use ::std::fmt;
 use ::std::hash::{Hash, Hasher};
+use ::std::num::NonZero;
+use ::std::ptr::NonNull;
 use ::std::sync::Arc;
 
 /// Mirrors `std::thread::ThreadId`. In an execution threads are numbered from 1 in the order of their spawn.
@@ -35,34 +37,103 @@ impl fmt::Debug for ThreadId {
     }
 }
 
-/// Mirrors `std::thread::Thread`.
-#[derive(Clone)]
+/// Mirrors `std::thread::Thread`, and is as large: there are crates that count on it, and that keep one in a pointer.
 pub struct Thread {
-    inner: Inner,
+    /// A [`Held`] in a box of its own, or the numbers themselves, of which the lowest bit is set.
+    inner: NonNull<()>,
 }
 
+/// A thread that has more to it than numbers.
 #[derive(Clone)]
-enum Inner {
+enum Held {
     Real(::std::thread::Thread),
-    Modelled { id: door::ThreadId, epoch: u32, name: Option<Arc<str>> },
+    Modelled(Modelled),
+}
+
+/// A thread of the execution with this epoch.
+#[derive(Clone)]
+struct Modelled {
+    id: door::ThreadId,
+    epoch: u32,
+    name: Option<Arc<str>>,
+}
+
+/// What a handle stands for.
+enum View<'a> {
+    Real(&'a ::std::thread::Thread),
+    Modelled(door::ThreadId, u32, Option<&'a str>),
+}
+
+// SAFETY: a number, or a box that is owned and shared as what is in it, which is `Send`.
+unsafe impl Send for Thread where Held: Send {}
+// SAFETY: the same.
+unsafe impl Sync for Thread where Held: Sync {}
+
+impl Clone for Thread {
+    #[inline]
+    fn clone(&self) -> Thread {
+        match self.held() {
+            Some(held) => Thread::hold(held.clone()),
+            None => Thread { inner: self.inner },
+        }
+    }
+}
+
+impl Drop for Thread {
+    #[inline]
+    fn drop(&mut self) {
+        if self.held().is_some() {
+            // SAFETY: `hold` has made it from a box, and every handle has its own.
+            drop(unsafe { Box::from_raw(self.inner.cast::<Held>().as_ptr()) });
+        }
+    }
 }
 
 impl Thread {
     pub(super) fn real(thread: ::std::thread::Thread) -> Thread {
-        Thread { inner: Inner::Real(thread) }
+        Thread::hold(Held::Real(thread))
     }
 
     /// A thread of the execution with this epoch.
+    #[inline]
     pub(super) fn modelled(id: door::ThreadId, epoch: u32, name: Option<Arc<str>>) -> Thread {
-        Thread { inner: Inner::Modelled { id, epoch, name } }
+        match numbers(id, epoch) {
+            Some(inner) if name.is_none() => Thread { inner },
+            _ => Thread::hold(Held::Modelled(Modelled { id, epoch, name })),
+        }
+    }
+
+    fn hold(held: Held) -> Thread {
+        Thread { inner: NonNull::from(Box::leak(Box::new(held))).cast() }
+    }
+
+    #[inline]
+    fn held(&self) -> Option<&Held> {
+        // SAFETY: what is no number points to a box that lives as long as the handle.
+        (self.inner.addr().get() & 1 == 0).then(|| unsafe { self.inner.cast::<Held>().as_ref() })
+    }
+
+    #[inline]
+    fn view(&self) -> View<'_> {
+        match self.held() {
+            Some(Held::Real(thread)) => View::Real(thread),
+            Some(Held::Modelled(Modelled { id, epoch, name })) => {
+                View::Modelled(*id, *epoch, name.as_deref())
+            }
+            None => {
+                let numbers = self.inner.addr().get() as u64;
+                let index = (numbers & u64::from(u32::MAX)) >> 1;
+                View::Modelled(door::ThreadId::new(index as usize), (numbers >> 32) as u32, None)
+            }
+        }
     }
 
     /// The thread of an execution, and the epoch of that.
     #[inline]
     pub(super) fn modelled_as(&self) -> Option<(door::ThreadId, u32)> {
-        match &self.inner {
-            Inner::Real(_) => None,
-            Inner::Modelled { id, epoch, .. } => Some((*id, *epoch)),
+        match self.view() {
+            View::Real(_) => None,
+            View::Modelled(id, epoch, _) => Some((id, epoch)),
         }
     }
 
@@ -86,32 +157,40 @@ impl Thread {
     #[inline]
     #[track_caller]
     pub fn unpark(&self) {
-        match &self.inner {
-            Inner::Real(thread) => thread.unpark(),
+        match self.view() {
+            View::Real(thread) => thread.unpark(),
             // A thread of an execution that has ended waits for nothing.
-            Inner::Modelled { epoch, .. } if *epoch != door::epoch() => {}
-            Inner::Modelled { id, .. } => door::unpark(*id),
+            View::Modelled(_, epoch, _) if epoch != door::epoch() => {}
+            View::Modelled(id, ..) => door::unpark(id),
         }
     }
 
     /// Mirrors `std::thread::Thread::id`.
     #[must_use]
     pub fn id(&self) -> ThreadId {
-        ThreadId(match &self.inner {
-            Inner::Real(thread) => Id::Real(thread.id()),
-            Inner::Modelled { id, epoch, .. } => Id::Modelled(*id, *epoch),
+        ThreadId(match self.view() {
+            View::Real(thread) => Id::Real(thread.id()),
+            View::Modelled(id, epoch, _) => Id::Modelled(id, epoch),
         })
     }
 
     /// Mirrors `std::thread::Thread::name`. The thread that runs a test closure is called `main`.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        match &self.inner {
-            Inner::Real(thread) => thread.name(),
-            Inner::Modelled { id, .. } if *id == door::ThreadId::MAIN => Some("main"),
-            Inner::Modelled { name, .. } => name.as_deref(),
+        match self.view() {
+            View::Real(thread) => thread.name(),
+            View::Modelled(door::ThreadId::MAIN, ..) => Some("main"),
+            View::Modelled(_, _, name) => name,
         }
     }
+}
+
+/// The numbers of a thread as an address that nothing can lie at, if they fit into one.
+#[inline]
+fn numbers(id: door::ThreadId, epoch: u32) -> Option<NonNull<()>> {
+    let index = u32::try_from(id.index()).ok().filter(|index| *index <= u32::MAX >> 1)?;
+    let numbers = usize::try_from(u64::from(epoch) << 32 | u64::from(index << 1 | 1)).ok()?;
+    Some(NonNull::without_provenance(NonZero::new(numbers)?))
 }
 
 impl fmt::Debug for Thread {
@@ -126,5 +205,30 @@ pub fn current() -> Thread {
     match door::current() {
         Some(id) => Thread::modelled(id, door::epoch(), door::thread_name()),
         None => Thread::real(::std::thread::current()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_as_large_as_that_of_std() {
+        assert_eq!(size_of::<Option<Thread>>(), size_of::<Option<::std::thread::Thread>>());
+    }
+
+    #[test]
+    fn numbers_and_names_come_back() {
+        let id = door::ThreadId::new;
+        for (index, epoch) in [(0, 1), (1, u32::MAX), (70_000, 7), (u32::MAX as usize >> 1, 1)] {
+            for name in [None, Some("n")] {
+                let thread = Thread::modelled(id(index), epoch, name.map(Arc::from)).clone();
+                assert_eq!(thread.modelled_as(), Some((id(index), epoch)));
+                assert_eq!(thread.name(), if index == 0 { Some("main") } else { name });
+            }
+        }
+        let here = ::std::thread::current();
+        let thread = Thread::real(here.clone()).clone();
+        assert_eq!((thread.name(), thread.modelled_as()), (here.name(), None));
     }
 }
