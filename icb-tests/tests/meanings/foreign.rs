@@ -110,6 +110,62 @@ mod futex {
         }
     }
 
+    /// Waits for the flag when it is dropped, or sets it and wakes.
+    struct Last {
+        flag: Arc<AtomicU32>,
+        waits: bool,
+    }
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            if !self.waits {
+                self.flag.store(1, SeqCst);
+                wake(&self.flag);
+            }
+            while self.flag.load(SeqCst) == 0 {
+                wait(&self.flag, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_thread_that_unwinds_waits_for_others_and_wakes_them() {
+        for (reduction, unwinds) in
+            [Reduction::None, Reduction::PartialOrder].into_iter().flat_map(|r| [(r, 0), (r, 1), (r, 2)])
+        {
+            let report = plain().reduction(reduction).explore(move || {
+                let flag = Arc::new(AtomicU32::new(0));
+                let ends = [true, false].map(|waits| Last { flag: flag.clone(), waits });
+                let mut index = 0;
+                let threads = ends.map(|last| {
+                    let panics = unwinds == 2 || unwinds == index;
+                    index += 1;
+                    thread::spawn(move || {
+                        let _last = last;
+                        assert!(!panics, "it unwinds");
+                    })
+                });
+                assert_eq!(threads.map(|thread| thread.join().is_err()), [unwinds != 1, unwinds != 0]);
+            });
+            assert!(report.complete && executions(&report)[0] > 1, "{report:?}");
+        }
+    }
+
+    /// Nobody will wake who is unwound because the execution is over.
+    #[test]
+    fn who_waits_while_an_execution_is_given_up_is_left() {
+        let report = plain().detached(true).explore(|| {
+            let (never, queue) = icb_std::sync::mpsc::channel::<()>();
+            std::mem::forget(never);
+            let last = Last { flag: Arc::new(AtomicU32::new(0)), waits: true };
+            thread::spawn(move || {
+                let _last = last;
+                queue.recv()
+            });
+        });
+        assert!(report.complete, "{report:?}");
+    }
+
     #[test]
     fn outside_a_model_it_is_the_systems() {
         let futex = AtomicU32::new(1);
