@@ -175,6 +175,63 @@ mod futex {
     }
 }
 
+/// `epoll(7)`, as event loops wait with it.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod events {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::os::unix::net::UnixStream;
+
+    /// Waits until there is something to be read.
+    fn wait(socket: &UnixStream) {
+        // SAFETY: the list is a new one, and there is room for one event.
+        unsafe {
+            let list = OwnedFd::from_raw_fd(libc::epoll_create1(0));
+            let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 7 };
+            assert_eq!(
+                libc::epoll_ctl(list.as_raw_fd(), libc::EPOLL_CTL_ADD, socket.as_raw_fd(), &raw mut event),
+                0
+            );
+            assert_eq!(libc::epoll_wait(list.as_raw_fd(), &raw mut event, 1, -1), 1);
+        }
+    }
+
+    /// Two threads with a pair of sockets. What is waited for is a duplicate, as in `tokio`.
+    fn pair(does: fn(UnixStream)) -> impl Fn() + Send + Sync + 'static {
+        move || {
+            let (here, there) = UnixStream::pair().unwrap();
+            let other = thread::spawn(move || does(there));
+            wait(&here.try_clone().unwrap());
+            other.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_pair_of_sockets_is_the_programs_own() {
+        let writes = |mut socket: UnixStream| socket.write_all(b"x").unwrap();
+        for does in [writes, drop] {
+            for reduction in [Reduction::None, Reduction::PartialOrder] {
+                let report = plain().reduction(reduction).explore(pair(does));
+                assert!(report.complete && executions(&report)[1] > 1, "{report:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_waits_for_it_for_ever_is_in_a_deadlock_unless_a_signal_may_come() {
+        let explored = || verdict(&plain().explore(pair(std::mem::forget)));
+        assert_eq!(explored(), Some((FailureKind::Deadlock, 0)));
+        extern "C" fn handler(_: libc::c_int) {}
+        // SAFETY: the handler does nothing; nobody else here handles the signal.
+        let set = |handler| unsafe { libc::signal(libc::SIGUSR2, handler) };
+        set(handler as *const () as libc::sighandler_t);
+        let handled = explored();
+        set(libc::SIG_DFL);
+        assert_eq!(handled, Some((FailureKind::Blocked, 0)));
+    }
+}
+
 /// Asserts, when it is dropped, what is true whenever it is dropped by the program itself.
 struct Registry {
     signed_on: AtomicU32,
