@@ -33,10 +33,11 @@ pub(crate) fn unwinding() -> bool {
     ::std::thread::panicking() && panicking().unwrap_or(true)
 }
 
-/// Whether the calling thread is one of an execution, at work of its own: what it asks the system for may be the model's.
+/// Whether the calling thread is one of an execution, at work of its own: what it asks the system for may be the model's. Also
+/// while it unwinds: what is dropped then wakes others and waits for them, and they are threads of the model.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) fn is_modelled() -> bool {
-    active() && !engine_works() && !unwinding()
+    active() && !engine_works()
 }
 
 /// Whether the calling thread is being unwound because its execution is given up.

@@ -1,11 +1,13 @@
 //! `epoll(7)` as event loops wait with it (`mio`, and so `tokio`): this file defines the C functions `epoll_create1`,
-//! `epoll_wait`, `epoll_ctl`, `eventfd`, `socketpair` and `write`, which in an execution see to it that a thread that waits
-//! for events lets others go on, and that a wait with a time ends by the model's clock; otherwise they are the system's.
+//! `epoll_wait`, `epoll_ctl`, `eventfd`, `socketpair`, `write`, `send` and `close`, which in an execution see to it that a thread that
+//! waits for events lets others go on, and that a wait with a time ends by the model's clock; otherwise they are the system's.
 //!
 //! Modelled: waiting for what other threads of the execution write to an event counter (`eventfd(2)`, by which an event loop
 //! is woken) or to a pair of sockets that the process has made for itself, and for time. The interest lists, counters and
-//! sockets are the system's own, and are asked without waiting. Not modelled: events that come from outside (other sockets,
-//! files, timers of the system): a test that comes to wait for nothing else leaves the model.
+//! sockets are the system's own, and are asked without waiting. What happens to a pair of sockets in another way (`sendmsg(2)`, say, or
+//! a read that makes room) is seen when nobody else can go on. Not modelled: events that come from outside (other sockets,
+//! files, timers of the system; a pair of sockets, where a signal's handler may write to it): a test that comes to wait for nothing else
+//! leaves the model.
 
 use crate::door;
 use crate::futex::{answer_of, system};
@@ -15,6 +17,10 @@ use ::std::sync::{MutexGuard, PoisonError};
 use ::std::time::Duration;
 
 const SYS_WRITE: c_long = 1;
+const SYS_CLOSE: c_long = 3;
+const SYS_FSTAT: c_long = 5;
+const SYS_RT_SIGACTION: c_long = 13;
+const SYS_SENDTO: c_long = 44;
 const SYS_SOCKETPAIR: c_long = 53;
 const SYS_EPOLL_WAIT: c_long = 232;
 const SYS_EPOLL_CTL: c_long = 233;
@@ -22,13 +28,19 @@ pub(crate) const SYS_EVENTFD2: c_long = 290;
 const SYS_EPOLL_CREATE1: c_long = 291;
 const EPOLL_CTL_ADD: c_int = 1;
 
-/// How long a thread waits at a time for what may come from outside, and how often before that is what it waits for.
+/// Signals that nobody sends from outside to have something written: those that an error of the program raises by itself (`SIGILL`, `SIGTRAP`,
+/// `SIGABRT`, `SIGBUS`, `SIGFPE`, `SIGSEGV`), of which the model handles some, and two that the C library keeps for its threads.
+const OF_NO_MATTER: [usize; 8] = [4, 5, 6, 7, 8, 11, 32, 33];
+const MAX_SIGNAL: usize = 64;
+
+/// How long a thread waits at a time for what may come unseen, and how often before nothing does.
 const SOME_TIME: Duration = Duration::from_secs(3600);
 const MAX_WAITS: u32 = 8;
 
 /// Keeps the functions below in every program that is linked with this crate.
 #[used]
-static KEEP: Functions = Functions { epoll_create1, epoll_wait, epoll_ctl, eventfd, socketpair, write };
+static KEEP: Functions =
+    Functions { epoll_create1, epoll_wait, epoll_ctl, eventfd, socketpair, write, send, close };
 
 #[expect(dead_code, reason = "what is kept is the functions, for C code")]
 struct Functions {
@@ -38,27 +50,74 @@ struct Functions {
     eventfd: unsafe extern "C" fn(c_uint, c_int) -> c_int,
     socketpair: unsafe extern "C" fn(c_int, c_int, c_int, *mut [c_int; 2]) -> c_int,
     write: unsafe extern "C" fn(c_int, usize, usize) -> isize,
+    send: unsafe extern "C" fn(c_int, usize, usize, c_int) -> isize,
+    close: unsafe extern "C" fn(c_int) -> c_int,
 }
 
 /// What the running execution has made.
 struct Files {
     /// Those that only the process itself writes to. Whoever does may wake somebody.
     inside: Vec<c_int>,
+    /// Which of these are sockets. A duplicate (`dup(2)`) is the same one.
+    sockets: Vec<Identity>,
     /// Interest lists.
     lists: Vec<c_int>,
+    /// Such a socket is waited for.
+    has_sockets: bool,
     /// Something is waited for that others write to.
     has_outside: bool,
     /// It is known that all this is to be forgotten.
     is_known: bool,
 }
 
-const NONE: Files = Files { inside: Vec::new(), lists: Vec::new(), has_outside: false, is_known: false };
+/// Device and number of a file.
+type Identity = [u64; 2];
+
+const NONE: Files = Files {
+    inside: Vec::new(),
+    sockets: Vec::new(),
+    lists: Vec::new(),
+    has_sockets: false,
+    has_outside: false,
+    is_known: false,
+};
 
 impl Files {
-    /// Whether whoever waits with this list may be woken from outside. Which lists share their interests cannot be seen.
-    fn may_come_from_outside(&self, list: c_int) -> bool {
-        self.has_outside || !self.lists.contains(&list)
+    fn is_socket(&self, file: c_int) -> bool {
+        !self.sockets.is_empty() && self.sockets.contains(&identity(file))
     }
+
+    fn is_inside(&self, file: c_int) -> bool {
+        self.inside.contains(&file) || self.is_socket(file)
+    }
+
+    /// Whether whoever waits with this list may be woken by what is not seen here. Which lists share their interests cannot be seen.
+    fn may_come_unseen(&self, list: c_int) -> bool {
+        self.has_sockets || self.has_outside || !self.lists.contains(&list)
+    }
+
+    /// Whether that may be done by others than the threads of the execution.
+    fn may_come_from_outside(&self, list: c_int) -> bool {
+        self.has_outside || !self.lists.contains(&list) || self.has_sockets && handles_signals()
+    }
+}
+
+fn identity(file: c_int) -> Identity {
+    let mut status = [0_u64; 18];
+    // SAFETY: a file's status takes 144 bytes; device and number come first. A file that is not there has none.
+    unsafe { system(SYS_FSTAT, file as usize, status.as_mut_ptr().addr(), 0, 0, 0, 0) };
+    [status[0], status[1]]
+}
+
+/// Whether the program handles some signal: it may come at any time, and its handler may write (as `tokio`'s does, to a pair of sockets that
+/// every event loop waits for).
+fn handles_signals() -> bool {
+    (1..=MAX_SIGNAL).filter(|signal| !OF_NO_MATTER.contains(signal)).any(|signal| {
+        let mut action = [0_usize; 4];
+        // SAFETY: an action of the system's takes four words; the handler, or what stands for none, comes first.
+        unsafe { system(SYS_RT_SIGACTION, signal, 0, action.as_mut_ptr().addr(), 8, 0, 0) };
+        action[0] > 1
+    })
 }
 
 static FILES: ::std::sync::Mutex<Files> = ::std::sync::Mutex::new(NONE);
@@ -68,7 +127,7 @@ static EVENTS: Mutex<()> = Mutex::new(());
 /// What holds it.
 type Held = crate::sync::MutexGuard<'static, ()>;
 /// Something has been written.
-static CHANGED: Condvar = Condvar::new();
+static CHANGED: Condvar = Condvar::standing_for("epoll");
 
 /// Never held at a step.
 fn files() -> MutexGuard<'static, Files> {
@@ -117,14 +176,14 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
             if found != 0 {
                 return found;
             }
-            let may_be_in_vain = duration.is_none() && files().may_come_from_outside(epoll);
+            let looks_again = duration.is_none() && waits < MAX_WAITS && files().may_come_unseen(epoll);
             let is_over;
-            (held, is_over) = wait_for_change(held, duration.or(may_be_in_vain.then_some(SOME_TIME)));
+            (held, is_over) = wait_for_change(held, duration.or(looks_again.then_some(SOME_TIME)));
             if is_over && duration.is_some() {
                 return ask(0);
             }
             waits = if is_over { waits + 1 } else { 0 };
-            if waits == MAX_WAITS {
+            if waits == MAX_WAITS && files().may_come_from_outside(epoll) {
                 drop(held);
                 door::outside("it waits for events that come from outside (sockets, files, timers)");
                 return 0;
@@ -143,7 +202,10 @@ unsafe extern "C" fn epoll_ctl(epoll: c_int, action: c_int, file: c_int, event: 
     let result =
         unsafe { system(SYS_EPOLL_CTL, epoll as usize, action as usize, file as usize, event, 0, 0) };
     if result == 0 && action == EPOLL_CTL_ADD && door::is_modelled() {
-        note(|files| files.has_outside |= !files.inside.contains(&file));
+        note(|files| {
+            files.has_outside |= !files.is_inside(file);
+            files.has_sockets |= files.is_socket(file);
+        });
     }
     answer_of(result) as c_int
 }
@@ -189,9 +251,27 @@ unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, mad
     if result == 0 && door::is_modelled() {
         // SAFETY: the system has written the two.
         let pair = unsafe { *made };
-        note(|files| files.inside.extend(pair));
+        note(|files| {
+            files.inside.extend(pair);
+            files.sockets.extend(pair.map(identity));
+        });
     }
     answer_of(result) as c_int
+}
+
+/// Does something to a file that may be an event for somebody.
+fn changes<R>(file: c_int, ask: impl FnOnce() -> R) -> R {
+    if door::is_modelled() && files().is_inside(file) { tell(ask) } else { ask() }
+}
+
+/// Does it, and wakes all who wait for events.
+fn tell<R>(ask: impl FnOnce() -> R) -> R {
+    door::without_unwinding(|| {
+        let _held = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = ask();
+        CHANGED.notify_all();
+        result
+    })
 }
 
 /// The C function of this name.
@@ -200,17 +280,43 @@ unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, mad
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(file: c_int, bytes: usize, count: usize) -> isize {
-    let ask = || {
+    changes(file, || {
         // SAFETY: the caller's promise.
         answer_of(unsafe { system(SYS_WRITE, file as usize, bytes, count, 0, 0, 0) }) as isize
+    })
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn send(file: c_int, bytes: usize, count: usize, flags: c_int) -> isize {
+    let ask = || {
+        // SAFETY: the caller's promise.
+        let result = unsafe { system(SYS_SENDTO, file as usize, bytes, count, flags as usize, 0, 0) };
+        answer_of(result) as isize
     };
-    if !door::is_modelled() || !files().inside.contains(&file) {
+    // A signal's handler, which may be what calls this, must neither take a lock nor let others go on.
+    if door::is_modelled() && handles_signals() { ask() } else { changes(file, ask) }
+}
+
+/// The C function of this name. Who is at the other end of a pair of sockets sees it; a counter has no other end.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn close(file: c_int) -> c_int {
+    let ask = || {
+        // SAFETY: the caller's promise.
+        answer_of(unsafe { system(SYS_CLOSE, file as usize, 0, 0, 0, 0, 0) }) as c_int
+    };
+    if !door::is_modelled() {
         return ask();
     }
-    door::without_unwinding(|| {
-        let _held = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = ask();
-        CHANGED.notify_all();
-        written
-    })
+    let mut files = self::files();
+    let is_socket = files.inside.contains(&file) && files.is_socket(file);
+    files.inside.retain(|&known| known != file);
+    drop(files);
+    if is_socket { tell(ask) } else { ask() }
 }

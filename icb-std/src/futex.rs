@@ -127,10 +127,15 @@ pub(crate) unsafe fn system(
 }
 
 /// Those who wait at one address.
-#[derive(Default)]
 struct Queue {
     state: Mutex<State>,
     woken: Condvar,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Queue { state: Mutex::default(), woken: Condvar::standing_for("futex") }
+    }
 }
 
 #[derive(Default)]

@@ -25,6 +25,8 @@ impl WaitTimeoutResult {
 /// Mirrors `std::sync::Condvar`.
 pub struct Condvar {
     handle: Handle,
+    /// What it is part of, where the program knows of no condition variable.
+    stands_for: Option<&'static str>,
     /// Used outside executions only.
     real: ::std::sync::Condvar,
 }
@@ -34,13 +36,19 @@ impl Condvar {
     #[must_use]
     #[inline]
     pub const fn new() -> Condvar {
-        Condvar { handle: Handle::new(), real: ::std::sync::Condvar::new() }
+        Condvar { handle: Handle::new(), stands_for: None, real: ::std::sync::Condvar::new() }
+    }
+
+    /// One that reports call by the name of what is made of it.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) const fn standing_for(name: &'static str) -> Condvar {
+        Condvar { handle: Handle::new(), stands_for: Some(name), real: ::std::sync::Condvar::new() }
     }
 
     fn init(&self) -> ObjectInit {
         ObjectInit {
             state: InitialState::Condvar,
-            type_name: type_name::<Condvar>(),
+            type_name: self.stands_for.unwrap_or(type_name::<Condvar>()),
             address: (&raw const *self).cast(),
             on_first_use: None,
         }

@@ -110,12 +110,125 @@ mod futex {
         }
     }
 
+    /// Waits for the flag when it is dropped, or sets it and wakes.
+    struct Last {
+        flag: Arc<AtomicU32>,
+        waits: bool,
+    }
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            if !self.waits {
+                self.flag.store(1, SeqCst);
+                wake(&self.flag);
+            }
+            while self.flag.load(SeqCst) == 0 {
+                wait(&self.flag, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_thread_that_unwinds_waits_for_others_and_wakes_them() {
+        for (reduction, unwinds) in
+            [Reduction::None, Reduction::PartialOrder].into_iter().flat_map(|r| [(r, 0), (r, 1), (r, 2)])
+        {
+            let report = plain().reduction(reduction).explore(move || {
+                let flag = Arc::new(AtomicU32::new(0));
+                let ends = [true, false].map(|waits| Last { flag: flag.clone(), waits });
+                let mut index = 0;
+                let threads = ends.map(|last| {
+                    let panics = unwinds == 2 || unwinds == index;
+                    index += 1;
+                    thread::spawn(move || {
+                        let _last = last;
+                        assert!(!panics, "it unwinds");
+                    })
+                });
+                assert_eq!(threads.map(|thread| thread.join().is_err()), [unwinds != 1, unwinds != 0]);
+            });
+            assert!(report.complete && executions(&report)[0] > 1, "{report:?}");
+        }
+    }
+
+    /// Nobody will wake who is unwound because the execution is over.
+    #[test]
+    fn who_waits_while_an_execution_is_given_up_is_left() {
+        let report = plain().detached(true).explore(|| {
+            let (never, queue) = icb_std::sync::mpsc::channel::<()>();
+            std::mem::forget(never);
+            let last = Last { flag: Arc::new(AtomicU32::new(0)), waits: true };
+            thread::spawn(move || {
+                let _last = last;
+                queue.recv()
+            });
+        });
+        assert!(report.complete, "{report:?}");
+    }
+
     #[test]
     fn outside_a_model_it_is_the_systems() {
         let futex = AtomicU32::new(1);
         // The value is another one: the wait is over at once.
         wait(&futex, 0);
         assert_eq!(wake(&futex), 0);
+    }
+}
+
+/// `epoll(7)`, as event loops wait with it.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod events {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::os::unix::net::UnixStream;
+
+    /// Waits until there is something to be read.
+    fn wait(socket: &UnixStream) {
+        // SAFETY: the list is a new one, and there is room for one event.
+        unsafe {
+            let list = OwnedFd::from_raw_fd(libc::epoll_create1(0));
+            let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 7 };
+            assert_eq!(
+                libc::epoll_ctl(list.as_raw_fd(), libc::EPOLL_CTL_ADD, socket.as_raw_fd(), &raw mut event),
+                0
+            );
+            assert_eq!(libc::epoll_wait(list.as_raw_fd(), &raw mut event, 1, -1), 1);
+        }
+    }
+
+    /// Two threads with a pair of sockets. What is waited for is a duplicate, as in `tokio`.
+    fn pair(does: fn(UnixStream)) -> impl Fn() + Send + Sync + 'static {
+        move || {
+            let (here, there) = UnixStream::pair().unwrap();
+            let other = thread::spawn(move || does(there));
+            wait(&here.try_clone().unwrap());
+            other.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_pair_of_sockets_is_the_programs_own() {
+        let writes = |mut socket: UnixStream| socket.write_all(b"x").unwrap();
+        for does in [writes, drop] {
+            for reduction in [Reduction::None, Reduction::PartialOrder] {
+                let report = plain().reduction(reduction).explore(pair(does));
+                assert!(report.complete && executions(&report)[1] > 1, "{report:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_waits_for_it_for_ever_is_in_a_deadlock_unless_a_signal_may_come() {
+        let explored = || verdict(&plain().explore(pair(std::mem::forget)));
+        assert_eq!(explored(), Some((FailureKind::Deadlock, 0)));
+        extern "C" fn handler(_: libc::c_int) {}
+        // SAFETY: the handler does nothing; nobody else here handles the signal.
+        let set = |handler| unsafe { libc::signal(libc::SIGUSR2, handler) };
+        set(handler as *const () as libc::sighandler_t);
+        let handled = explored();
+        set(libc::SIG_DFL);
+        assert_eq!(handled, Some((FailureKind::Blocked, 0)));
     }
 }
 

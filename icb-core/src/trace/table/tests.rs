@@ -243,6 +243,33 @@ Who waits for what:
 }
 
 #[test]
+fn what_a_futex_is_made_of_is_not_spoken_of() {
+    let mut failure = Failure::new(FailureKind::Deadlock, "x");
+    failure.trace.objects =
+        vec![object(1, ObjectClass::Condvar, "futex"), object(2, ObjectClass::Condvar, "std::sync::Condvar")];
+    let waits = |thread, number| DeadlockEntry {
+        thread,
+        operation: Operation::new(Action::Reacquire { timed: false }, ObjectId::new(number)),
+        location: location(30),
+        held_by: Vec::new(),
+        words: format!("{thread} waits on Condvar #{number} for a notification that never comes"),
+        backtrace: Vec::new(),
+    };
+    failure.waiting = vec![waits(T[0], 1), waits(T[1], 2)];
+    let expected = "\
+deadlock: x
+0 preemptions
+
+Who waits for what:
+  T0 waits on futex #1 for a notification that never comes
+          at app/src/no-such-file.rs:30:9
+  T1 waits on Condvar #2 for a notification that never comes
+          at app/src/no-such-file.rs:30:9
+";
+    assert_text(&text(&failure, Options::default()), expected);
+}
+
+#[test]
 fn what_became_of_a_block_of_memory_is_told_in_order() {
     let mut failure = Failure::new(FailureKind::UseAfterFree, "x");
     let access = |thread, frees, line| RaceAccess {

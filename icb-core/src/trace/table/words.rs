@@ -179,10 +179,23 @@ impl<'a> Names<'a> {
                     words.pop();
                     words.push(format!("{label}{}", &word[number.len()..]));
                 }
-                None => words.push(word.to_owned()),
+                None => {
+                    if let Some(own) = object.and_then(|object| self.other_name(object)) {
+                        words.pop();
+                        words.push(own.to_owned());
+                    }
+                    words.push(word.to_owned());
+                }
             }
         }
         words.join(" ")
+    }
+
+    /// What a condition variable stands for that is none of the program's: a futex, say.
+    fn other_name(&self, object: ObjectId) -> Option<&'a str> {
+        let info = self.trace.objects.iter().find(|info| info.id == object)?;
+        let is_other = info.class == ObjectClass::Condvar && !info.type_name.ends_with("Condvar");
+        is_other.then_some(info.type_name.as_str()).filter(|name| !name.is_empty())
     }
 
     /// An operation: `load(Relaxed) AtomicBool #3`.
