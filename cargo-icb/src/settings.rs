@@ -143,6 +143,18 @@ pub(crate) struct Search {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weak_memory: Option<bool>,
+    /// Whether waits wake and weak exchanges fail for no reason, at a cost of 1 each, as the documentation of std allows (default: yes)
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_SPURIOUS"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) spurious: Option<bool>,
     /// Memory that an execution allocates and never frees is a failure
     #[arg(
         long,
@@ -205,6 +217,7 @@ impl Search {
         set("ICB_REDUCTION", self.reduction.map(value_name));
         set("ICB_ON_RACE", self.on_race.map(value_name));
         set("ICB_WEAK_MEMORY", self.weak_memory.map(|yes| u8::from(yes).to_string()));
+        set("ICB_SPURIOUS", self.spurious.map(|yes| u8::from(yes).to_string()));
         set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
         set("ICB_ALLOW_UNJOINED_PANICS", self.allow_unjoined_panics.map(|yes| u8::from(yes).to_string()));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
@@ -237,6 +250,7 @@ impl Search {
             reduction: other.reduction.or(self.reduction),
             on_race: other.on_race.or(self.on_race),
             weak_memory: other.weak_memory.or(self.weak_memory),
+            spurious: other.spurious.or(self.spurious),
             check_leaks: other.check_leaks.or(self.check_leaks),
             allow_unjoined_panics: other.allow_unjoined_panics.or(self.allow_unjoined_panics),
             max_executions: other.max_executions.or(self.max_executions),

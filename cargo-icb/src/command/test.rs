@@ -133,6 +133,11 @@ impl Run<'_> {
             search_words(self.arguments.max_bound, self.strategy()),
             self.arguments.build.job_count(),
         ));
+        if self.arguments.search.spurious == Some(false) {
+            console.line(
+                "        Note --spurious=false: what is proved is proved of executions in which no wait wakes and no weak exchange fails for no reason",
+            );
+        }
         if self.arguments.build.job_count() > 1
             && let Some(option) = self.arguments.search.searched_alone()
         {
