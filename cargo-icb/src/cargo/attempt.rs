@@ -121,7 +121,8 @@ impl Attempts<'_> {
 }
 
 /// What the compiler says of a crate that is compiled as it is, without the errors that only come of its dependencies being instrumented: those that it
-/// does not have where it is instrumented like them. All, if none is left.
+/// does not have where it is instrumented like them. If none is left, what it says of the crate where it is instrumented, if those speak of the mirrored
+/// library: they hide what the compiler would have come to afterwards (lints). Otherwise all.
 fn of_the_crate(held: &str, instrumented: &str) -> String {
     let known: Vec<ErrorKey> = errors(instrumented).map(|(_, key)| key).collect();
     let foreign: Vec<&str> = errors(held)
@@ -129,6 +130,9 @@ fn of_the_crate(held: &str, instrumented: &str) -> String {
         .map(|(line, _)| line)
         .collect();
     let own = errors(held).filter(|(_, key)| key.1.is_some() && known.contains(key)).count();
+    if own == 0 && !known.is_empty() && foreign.iter().any(|line| line.contains("icb_std")) {
+        return instrumented.to_owned();
+    }
     if own == 0 || foreign.is_empty() {
         return held.to_owned();
     }
@@ -256,6 +260,11 @@ mod tests {
         );
         assert_eq!(of_the_crate(&held, ""), held);
         assert_eq!(of_the_crate(&held, &held), held);
+        let lint = error("implicit autoref", 9);
+        assert_eq!(of_the_crate(&held, &lint), held);
+        let mirrored = error("expected `icb_std::sync::atomic::AtomicU32`, found `AtomicU32`", 3);
+        assert_eq!(of_the_crate(&mirrored, &lint), lint);
+        assert_eq!(of_the_crate(&mirrored, ""), mirrored);
     }
 
     #[test]

@@ -75,7 +75,9 @@ pub fn orders(program: &mut dyn Program, failure: &Failure, until: Instant) -> O
     for edge in plan.edges.iter().copied() {
         if Instant::now() >= probe.until {
             complete = false;
-            witnesses.push((edge, None));
+            if !witnesses.iter().any(|(other, _)| implies(other, &edge)) {
+                witnesses.push((edge, None));
+            }
             continue;
         }
         let rest: Vec<Edge> = kept.iter().copied().filter(|other| *other != edge).collect();
@@ -91,8 +93,39 @@ pub fn orders(program: &mut dyn Program, failure: &Failure, until: Instant) -> O
     Some(Explanation { orders, executions: probe.executions, complete, simplified: None })
 }
 
+/// Whether the threads' own orders make one order of another: a loop that reads the same again and again has as many as it has turns.
+const fn implies(one: &Edge, other: &Edge) -> bool {
+    let threads = one.before.thread == other.before.thread && one.after.thread == other.after.thread;
+    threads && other.before.ordinal <= one.before.ordinal && one.after.ordinal <= other.after.ordinal
+}
+
 fn fails_again(probe: &mut Probe<'_>, mut guide: Guide<'_>) -> bool {
     probe.executions += 1;
     let outcome = probe.program.run(&mut guide, None);
     matches!(&outcome.end, End::Failed(other) if is_same(probe.failure, other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::Place;
+    use super::*;
+
+    #[test]
+    fn an_order_makes_those_around_it() {
+        let edge = |before: (usize, usize), after: (usize, usize)| {
+            let place = |(thread, ordinal)| Place { thread, ordinal };
+            Edge { before: place(before), after: place(after), positions: (0, 1) }
+        };
+        let first = edge((0, 4), (1, 7));
+        for (other, expected) in [
+            (edge((0, 4), (1, 9)), true),
+            (edge((0, 3), (1, 7)), true),
+            (edge((0, 5), (1, 9)), false),
+            (edge((0, 4), (1, 6)), false),
+            (edge((2, 4), (1, 9)), false),
+            (edge((0, 4), (2, 9)), false),
+        ] {
+            assert_eq!(implies(&first, &other), expected, "{other:?}");
+        }
+    }
 }

@@ -181,6 +181,10 @@ pub(crate) struct Thread {
     pub(crate) repeated_turns: u32,
     /// So many repeated turns count as spinning; more after each time that it went on early.
     pub(crate) patience: u32,
+    /// What these turns have read.
+    repeated_reads: usize,
+    /// Reads of this turn that are not kept any more.
+    forgotten_reads: usize,
     /// Places where it has cut a wait short (a timed one expired early, another woke spuriously) since a wait last got what it
     /// waited for, and how often.
     pub(crate) cut_waits: Vec<(usize, u32)>,
@@ -253,6 +257,8 @@ impl Default for Thread {
             waits_in_vain: 0,
             repeated_turns: 0,
             patience: 1,
+            repeated_reads: 0,
+            forgotten_reads: 0,
             cut_waits: Vec::new(),
             late_expiries: 0,
             spurious_failures: 0,
@@ -273,6 +279,8 @@ const REPEATS: usize = 48;
 const BETWEEN_LOOKS: usize = 16;
 /// How much longer a loop may go on each time that this has been paid for.
 const MORE_PATIENCE: u32 = 4;
+/// And no longer than so many reads: what waits in a loop that reads much would come to the limit on steps.
+const MAX_REPEATED_READS: usize = 1024;
 /// So many parks in a row must have returned on the thread's own token before each counts as a pause.
 const SELF_WAKES: u32 = 2;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
@@ -331,6 +339,8 @@ impl Thread {
         self.waits_in_vain = 0;
         self.repeated_turns = 0;
         self.patience = 1;
+        self.repeated_reads = 0;
+        self.forgotten_reads = 0;
         self.cut_waits.clear();
         self.late_expiries = 0;
         self.stack_bottom = 0;
@@ -359,6 +369,7 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn note_read(&mut self, entry: ReadEntry) {
         if !self.reads.push(entry) {
+            self.forgotten_reads += self.reads.len() - MAX_READS / 2;
             self.reads.keep(MAX_READS / 2);
             self.reads.push(entry);
         }
@@ -407,7 +418,9 @@ impl Thread {
         }
         if self.repeats_itself() {
             self.repeated_turns += 1;
+            self.repeated_reads += self.turn_reads();
         }
+        self.forgotten_reads = 0;
         self.waits_in_vain = 0;
         std::mem::swap(&mut self.reads, &mut self.previous_reads);
         self.reads.clear();
@@ -423,9 +436,16 @@ impl Thread {
             && self.reads.iter().zip(self.previous_reads.iter()).all(same)
     }
 
+    /// At a yield, if it has changed nothing since the last one: how much it has read.
+    fn turn_reads(&self) -> usize {
+        self.forgotten_reads + self.reads.len()
+    }
+
     /// At a yield: it has repeated itself for longer than it is given the benefit of the doubt.
     pub(crate) fn awaits(&self) -> bool {
-        self.repeats_itself() && self.repeated_turns + 1 >= self.patience
+        self.repeats_itself()
+            && (self.repeated_turns + 1 >= self.patience
+                || self.repeated_reads + self.turn_reads() >= MAX_REPEATED_READS)
     }
 
     /// It goes on although nothing has changed, at a cost: it may be counting its attempts, and gets more of them before
@@ -435,6 +455,7 @@ impl Thread {
             return self.turns.go_on_early();
         }
         self.repeated_turns = 0;
+        self.repeated_reads = 0;
         self.patience = self.patience.saturating_mul(MORE_PATIENCE);
     }
 

@@ -5,7 +5,7 @@
 //! has paused gets a lower priority than those whom it has kept from running, and switches that this forces are no
 //! preemptions. Deviations:
 //! 1. Nothing is forbidden. A thread that gives way may go on all the same, at a cost of 1, and then has four times as many
-//!    turns, up to `max_early` times in a row, so that a search without a bound ends.
+//!    turns, but not more than about [`MAX_EARLY_OPERATIONS`], up to `max_early` times in a row, so that a search without a bound ends.
 //! 2. Only after [`MAX_TURNS`] turns that changed something, and came to no new place: before that, whoever pauses may go
 //!    on for nothing. (Turns that only read are recognised by what they read, see `threads`.)
 //! 3. Priorities depend on who ran when, which reductions must not see. Here everything depends on what the thread itself
@@ -26,6 +26,8 @@ use std::time::Duration;
 const MAX_TURNS: u32 = 2;
 /// How many times as many turns it has each time that it has gone on at a cost.
 const MORE_TURNS: u32 = 4;
+/// Operations after which it gives way again, however many turns are left: it would come to the limit on steps.
+const MAX_EARLY_OPERATIONS: u32 = 1024;
 /// A place is new if the thread was not there for so many turns: loops may differ from turn to turn.
 const RECENT_TURNS: u32 = 4;
 /// A turn with more operations than this is no turn of a loop that waits.
@@ -48,6 +50,8 @@ pub(crate) struct Turns {
     /// After so many it gives way: more if it has gone on at a cost.
     limit: u32,
     patience: u32,
+    /// Operations of the turns since it last went on at a cost.
+    spent: u32,
     /// Number of this turn.
     number: u32,
     has_new_place: bool,
@@ -68,6 +72,7 @@ impl Turns {
         self.count = 0;
         self.limit = MAX_TURNS;
         self.patience = MAX_TURNS;
+        self.spent = 0;
         self.number = 0;
         self.has_new_place = false;
         self.goes_on_early = false;
@@ -82,7 +87,11 @@ impl Turns {
 
     /// At a pause: it has gone round more often than it may.
     pub(crate) fn gives_way(&self) -> bool {
-        self.is_tired() && self.count + 1 >= self.limit
+        let has_spent = || {
+            let spent = self.spent + u32::from(MAX_OPERATIONS - self.left);
+            self.patience > MAX_TURNS && spent >= MAX_EARLY_OPERATIONS
+        };
+        self.is_tired() && (self.count + 1 >= self.limit || has_spent())
     }
 
     /// Something was done since the last pause: a pause right after a pause (a backoff) is no turn.
@@ -129,6 +138,7 @@ impl Turns {
         if std::mem::take(&mut self.goes_on_early) {
             self.patience = self.patience.saturating_mul(MORE_TURNS);
             self.limit = self.count.saturating_add(self.patience);
+            self.spent = 0;
         }
     }
 
@@ -144,6 +154,7 @@ impl Turns {
             self.patience = MAX_TURNS;
         } else {
             self.count += 1;
+            self.spent = self.spent.saturating_add(u32::from(MAX_OPERATIONS - self.left));
         }
         self.rest();
         self.number += 1;

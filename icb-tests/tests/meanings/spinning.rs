@@ -3,7 +3,7 @@
 
 use crate::{check_verdicts, failure, plain};
 use icb_std::hint::spin_loop;
-use icb_std::model::{FailureKind, Reduction};
+use icb_std::model::{Builder, FailureKind, Reduction};
 use icb_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Mutex, RwLock, mpsc};
 use icb_std::thread;
@@ -581,6 +581,46 @@ fn a_loop_may_go_round_more_often_at_a_cost() {
     };
     for (turns, bound) in [(3, 1), (4, 1), (5, 2), (10, 2)] {
         assert_eq!(seen(turns, 2), Some(bound), "{turns} turns");
+    }
+}
+
+/// Looks at so many values until one of them is changed.
+fn look_at(count: usize) {
+    let values: Arc<Vec<AtomicUsize>> = Arc::new((0..count).map(|_| AtomicUsize::new(0)).collect());
+    let theirs = values.clone();
+    let other = thread::spawn(move || theirs[0].store(1, SeqCst));
+    while values.iter().all(|value| value.load(SeqCst) == 0) {
+        thread::yield_now();
+    }
+    other.join().unwrap();
+}
+
+/// Changes so many values until a flag is raised.
+fn work_on(count: usize) {
+    let flag = Arc::new(AtomicBool::new(false));
+    let values: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+    let theirs = flag.clone();
+    let other = thread::spawn(move || theirs.store(true, SeqCst));
+    while !flag.load(SeqCst) {
+        for value in &values {
+            value.fetch_add(1, SeqCst);
+        }
+        thread::yield_now();
+    }
+    other.join().unwrap();
+}
+
+/// A loop that waits and does much in each turn is short of the limit on steps however often a bound lets it go on.
+#[test]
+fn loops_with_long_turns_end_however_often_they_are_let_on() {
+    let programs: [(&str, fn(), u32); 3] = [
+        ("looks at 300", || look_at(300), 3),
+        ("looks at 1000", || look_at(1000), 3),
+        ("works on 60", || work_on(60), 4),
+    ];
+    for (name, program, bound) in programs {
+        let report = Builder::new().max_bound(bound).explore(program);
+        assert_eq!(report.proved_bound(), Some(bound), "{name}: {report}");
     }
 }
 

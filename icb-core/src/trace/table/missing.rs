@@ -72,16 +72,32 @@ fn words(sight: &Sight, steps: &[Step], names: &Names<'_>, sources: &Sources<'_>
     let (store, load) = (at(&steps[sight.seen]), at(&steps[sight.by]));
     match (sight.store, sight.load) {
         (Some(stores), Some(loads)) => format!(
-            "the store of {name}{store} is {stores:?}: no happens-before to the read{load}, which is {loads:?}; make them Release and Acquire"
+            "the store of {name}{store} is {stores:?}: no happens-before to the read{load}, which is {loads:?}; make them {:?} and {:?}",
+            and_release(stores),
+            and_acquire(loads)
         ),
         (Some(stores), None) => format!(
-            "the store of {name}{store} is {stores:?}: no happens-before to the read{load}; make it Release"
+            "the store of {name}{store} is {stores:?}: no happens-before to the read{load}; make it {:?}",
+            and_release(stores)
         ),
-        (None, loads) => format!(
-            "the read of {name}{load} is {:?}: no happens-before from the store{store}; make it Acquire",
-            loads.unwrap_or(Ordering::Relaxed)
-        ),
+        (None, loads) => {
+            let loads = loads.unwrap_or(Ordering::Relaxed);
+            format!(
+                "the read of {name}{load} is {loads:?}: no happens-before from the store{store}; make it {:?}",
+                and_acquire(loads)
+            )
+        }
     }
+}
+
+/// What releases and does what this does: an exchange may acquire already.
+const fn and_release(order: Ordering) -> Ordering {
+    if order.acquires() { Ordering::AcqRel } else { Ordering::Release }
+}
+
+/// What acquires and does what this does: an exchange may release already.
+const fn and_acquire(order: Ordering) -> Ordering {
+    if order.releases() { Ordering::AcqRel } else { Ordering::Acquire }
 }
 
 /// The steps from one access to the other.

@@ -330,13 +330,13 @@ fn a_panic_stands_before_the_steps_of_its_unwinding() {
 
 #[test]
 fn what_a_race_lacks_is_found_on_the_way_through_other_threads() {
-    let race = |middle: Ordering, locks: bool| {
+    let race = |middle: Action, locks: bool| {
         let mut trace = Trace { threads: vec![thread(0, "main"), thread(1, "main.0")], ..Trace::default() };
         let t = &mut trace;
         step(t, T[0], Action::CellWrite, 1).location = location(1);
         let store = step(t, T[0], Action::Store(Ordering::Release), 2);
         (store.written, store.location) = (Some("1".to_owned()), location(2));
-        let load = step(t, T[2], Action::Load(middle), 2);
+        let load = step(t, T[2], middle, 2);
         (load.read, load.location) = (Some("1".to_owned()), location(3));
         for (who, action, line) in [(T[2], Action::Unlock, 4), (T[1], Action::Lock, 5)] {
             if locks {
@@ -349,11 +349,16 @@ fn what_a_race_lacks_is_found_on_the_way_through_other_threads() {
         failure.trace = trace;
         text(&failure, Options { width: 200, ..Options::default() })
     };
-    let said = race(Ordering::Relaxed, true);
+    let said = race(Action::Load(Ordering::Relaxed), true);
     let expected = "the read of #2 at app/src/no-such-file.rs:3 is Relaxed: no happens-before from the store at \
                     app/src/no-such-file.rs:2; make it Acquire";
     assert!(said.contains(expected), "{said}");
-    let said = race(Ordering::Relaxed, false);
+    // What releases already is not to lose that.
+    let said = race(Action::ReadModifyWrite(Ordering::Release), true);
+    let expected = "the read of #2 at app/src/no-such-file.rs:3 is Release: no happens-before from the store at \
+                    app/src/no-such-file.rs:2; make it AcqRel";
+    assert!(said.contains(expected), "{said}");
+    let said = race(Action::Load(Ordering::Relaxed), false);
     assert!(said.contains("T0 does nothing after its access that T1 sees, by itself or through"), "{said}");
 }
 
