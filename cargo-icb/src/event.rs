@@ -135,13 +135,21 @@ impl Record {
         }
     }
 
-    /// What is proved, and under which memory model if it is not sequential consistency.
+    /// What is proved, and of what: under which memory model if it is not sequential consistency, and with which random numbers if those
+    /// matter.
     fn proved(&self, last: &Finished) -> String {
-        let weak = |round: &Finished| round.figures.as_ref().is_some_and(|figures| figures.weak_memory);
-        if self.rounds.iter().any(weak) {
-            return format!("{}, under weak memory (stale values)", Self::proved_of(last));
+        let any = |is: fn(&BoundReport) -> bool| {
+            self.rounds.iter().any(|round| round.figures.as_ref().is_some_and(is))
+        };
+        let mut proved = Self::proved_of(last);
+        if any(|figures| figures.weak_memory) {
+            proved += ", under weak memory (stale values)";
         }
-        Self::proved_of(last)
+        if any(|figures| figures.one_assignment) {
+            proved +=
+                ", with one assignment of the random numbers that it depends on (--random-seed: another)";
+        }
+        proved
     }
 
     fn proved_of(last: &Finished) -> String {

@@ -155,6 +155,10 @@ pub(crate) struct Search {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spurious: Option<bool>,
+    /// Which assignment of random numbers (of hashing, `getrandom`) every execution gets, where the test opted in to nothing [default: 0]
+    #[arg(long, value_name = "N", env = "ICB_RANDOM_SEED")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) random_seed: Option<u64>,
     /// Memory that an execution allocates and never frees is a failure
     #[arg(
         long,
@@ -218,6 +222,7 @@ impl Search {
         set("ICB_ON_RACE", self.on_race.map(value_name));
         set("ICB_WEAK_MEMORY", self.weak_memory.map(|yes| u8::from(yes).to_string()));
         set("ICB_SPURIOUS", self.spurious.map(|yes| u8::from(yes).to_string()));
+        set("ICB_RANDOM_SEED", self.random_seed.map(|seed| seed.to_string()));
         set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
         set("ICB_ALLOW_UNJOINED_PANICS", self.allow_unjoined_panics.map(|yes| u8::from(yes).to_string()));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
@@ -251,6 +256,7 @@ impl Search {
             on_race: other.on_race.or(self.on_race),
             weak_memory: other.weak_memory.or(self.weak_memory),
             spurious: other.spurious.or(self.spurious),
+            random_seed: other.random_seed.or(self.random_seed),
             check_leaks: other.check_leaks.or(self.check_leaks),
             allow_unjoined_panics: other.allow_unjoined_panics.or(self.allow_unjoined_panics),
             max_executions: other.max_executions.or(self.max_executions),

@@ -1,9 +1,9 @@
 //! The loop: strategy × program × limits → report. It knows neither coroutines nor the environment and prints
 //! nothing; whoever wants to know meanwhile passes a callback.
 
-use crate::observe::{Shape, Signature};
-use crate::program::{Absorbed, Chooser, Elsewhere, End, Outcome, Program, SchedulingPoint, Strategy};
-use crate::trace::{BoundReport, Failure, FailureKind, Growth, Report, Stopped, ThreadId};
+use crate::observe::{DefaultChoices, Shape, Signature};
+use crate::program::{Absorbed, Elsewhere, End, Outcome, Program, Strategy};
+use crate::trace::{BoundReport, Failure, FailureKind, Growth, Report, Stopped};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -367,24 +367,11 @@ fn run_measured(strategy: &mut dyn Strategy, program: &mut dyn Program, report: 
     outcome
 }
 
-/// Chooses the default everywhere.
-#[derive(Debug, Default)]
-struct Default_;
-
-impl Chooser for Default_ {
-    fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
-        Some(point.default_choice())
-    }
-    fn choose_branch(&mut self, _: &crate::program::BranchPoint) -> u32 {
-        0
-    }
-}
-
 /// Runs the execution of the default choices twice: a difference is a divergence.
 fn check_determinism(program: &mut dyn Program) -> Option<Failure> {
     let mut run = || {
         let mut signature = Signature::new();
-        let outcome = program.run(&mut Default_, Some(&mut signature));
+        let outcome = program.run(&mut DefaultChoices, Some(&mut signature));
         (signature, outcome)
     };
     let (first, outcome) = run();

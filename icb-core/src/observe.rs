@@ -1,6 +1,6 @@
 //! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
 
-use crate::program::{Observer, Place, StepEvent};
+use crate::program::{BranchPoint, Chooser, Observer, Place, Program, SchedulingPoint, StepEvent};
 use crate::trace::table::is_of_program;
 use crate::trace::{
     Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace, TracePiece,
@@ -164,6 +164,19 @@ impl Observer for Recorder<'_> {
     }
 }
 
+/// Chooses the default everywhere.
+#[derive(Debug, Default)]
+pub(crate) struct DefaultChoices;
+
+impl Chooser for DefaultChoices {
+    fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+        Some(point.default_choice())
+    }
+    fn choose_branch(&mut self, _: &BranchPoint) -> u32 {
+        0
+    }
+}
+
 /// What must be equal in two executions with one schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Noted {
@@ -207,6 +220,19 @@ impl Signature {
             "at step {first} the test did two different things with one schedule (first time: {one}; second time: {two}): it depends on \
              something outside the model (the real clock, random hashing, an address, a global, a file)",
         ))
+    }
+
+    /// That of the execution in which the default is chosen everywhere.
+    pub(crate) fn of_default(program: &mut dyn Program) -> Signature {
+        let mut signature = Signature::new();
+        program.run(&mut DefaultChoices, Some(&mut signature));
+        signature
+    }
+
+    /// Whether something else is done in it, whatever the values are.
+    pub(crate) fn goes_another_way(&self, other: &Signature) -> bool {
+        let done = |noted: &Noted| (noted.thread, noted.operation, noted.place);
+        !self.steps.iter().map(done).eq(other.steps.iter().map(done))
     }
 
     fn in_words(&self, step: usize) -> String {

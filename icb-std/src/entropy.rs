@@ -1,5 +1,5 @@
 //! `getrandom(2)`, which `rand`, `ahash` and others get their seeds from: in an execution it gives each thread the same bytes every time, so that a
-//! test stays a function of its schedule. One assignment of random numbers is explored, not all. Elsewhere the C function of this
+//! test stays a function of its schedule. One assignment of random numbers is explored, which the seed of the settings chooses, not all. Elsewhere the C function of this
 //! name is the system's.
 
 use crate::door;
@@ -37,7 +37,7 @@ pub(crate) unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, fl
 
 /// The next bytes of the calling thread.
 fn bytes(length: usize) -> impl Iterator<Item = u8> {
-    let key = door::thread_key();
+    let key = door::random_key();
     let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
     if given.is_none() {
         door::on_execution_end(Box::new(|| {

@@ -111,7 +111,11 @@ impl Outcome {
                 self.models.entry(model).or_default().passed = Some(*failure);
             }
             Message::Finished { model, report } => {
-                self.models.entry(model).or_default().finished = Some(*report);
+                let model = self.models.entry(model).or_default();
+                // What is found out last of all.
+                let one_assignment = report.bounds.iter().any(|bound| bound.one_assignment);
+                model.bounds.iter_mut().for_each(|bound| bound.one_assignment |= one_assignment);
+                model.finished = Some(*report);
             }
             Message::Shard { model, part, states, .. } => {
                 self.models.entry(model).or_default().part = Some((part, states.into()));

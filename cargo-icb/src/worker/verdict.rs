@@ -151,6 +151,7 @@ pub(crate) fn add(mut sum: BoundReport, other: &BoundReport) -> BoundReport {
     sum.complete &= other.complete;
     sum.exhausted &= other.exhausted;
     sum.weak_memory |= other.weak_memory;
+    sum.one_assignment |= other.one_assignment;
     sum
 }
 

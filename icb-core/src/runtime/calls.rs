@@ -185,6 +185,13 @@ pub fn thread_name() -> Option<Arc<str>> {
     running()?.with(|e| e.threads[e.current].name.clone())
 }
 
+/// What the random numbers of the calling thread begin with: the same in every execution with the same seed.
+#[must_use]
+pub fn random_key() -> u64 {
+    let seed = running().map_or(0, |running| running.with(|e| e.settings.random_seed));
+    thread_key() ^ super::hashing::mixed(seed)
+}
+
 /// A number that says which thread the caller is, by its parents and their spawns: the same in every execution. 0 outside
 /// an execution.
 #[must_use]

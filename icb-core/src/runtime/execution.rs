@@ -55,6 +55,8 @@ pub struct Settings {
     pub detached: bool,
     /// Whether `std`'s random hashing begins with the same keys in every execution.
     pub fixed_hashing: bool,
+    /// Which of the possible assignments of random numbers it is that every execution gets.
+    pub random_seed: u64,
 }
 
 impl Default for Settings {
@@ -75,6 +77,7 @@ impl Default for Settings {
             sequential: false,
             detached: false,
             fixed_hashing: false,
+            random_seed: 0,
         }
     }
 }

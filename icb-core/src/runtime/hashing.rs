@@ -28,10 +28,10 @@ thread_local! {
     static FIXED: Cell<Option<Keys>> = const { Cell::new(None) };
 }
 
-/// Runs `f`, an execution, with the keys that every execution begins with, if they can be set.
-pub(super) fn fixed(f: impl FnOnce()) {
+/// Runs `f`, an execution, with the keys that every execution with this seed begins with, if they can be set.
+pub(super) fn fixed(seed: u64, f: impl FnOnce()) {
     let Some(keys) = Keys::find() else { return f() };
-    let random = keys.begin();
+    let random = keys.begin(seed);
     FIXED.set(Some(keys));
     f();
     FIXED.set(None);
@@ -82,12 +82,19 @@ impl Keys {
         }
     }
 
-    /// The keys are what every execution begins with, until the answer is given to [`set`](Self::set).
-    fn begin(self) -> [u64; 2] {
+    /// The keys are what every execution with this seed begins with, until the answer is given to [`set`](Self::set).
+    fn begin(self, seed: u64) -> [u64; 2] {
         let before = self.get();
-        self.set(FIRST);
+        self.set(FIRST.map(|word| word ^ mixed(seed)));
         before
     }
+}
+
+/// A number whose bits are spread (the end of SplitMix64); of 0, 0.
+pub(super) fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ (number >> 31)
 }
 
 fn look_for() -> Option<Keys> {
@@ -119,7 +126,7 @@ fn look_for() -> Option<Keys> {
         found = Some(Keys { first: at(order[0]), second: at(order[1]) });
     }
     let found = found?;
-    let before = found.begin();
+    let before = found.begin(0);
     let works = words(&RandomState::new()) == Some(FIRST);
     found.set(before);
     works.then_some(found)
@@ -133,9 +140,9 @@ mod tests {
     #[test]
     fn hashes_are_the_same_from_the_same_beginning() {
         let keys = Keys::find().expect("the counter is found");
-        let hashes = || {
+        let hashes = |seed| {
             let mut hashes = [0; 2];
-            fixed(|| {
+            fixed(seed, || {
                 hashes = [1, 2].map(|number: u32| {
                     undisturbed(RandomState::new);
                     RandomState::new().hash_one(number)
@@ -143,8 +150,10 @@ mod tests {
             });
             hashes
         };
-        assert_eq!(hashes(), hashes());
-        assert_ne!(RandomState::new().hash_one(1), hashes()[0]);
+        assert_eq!(hashes(0), hashes(0));
+        assert_eq!(hashes(1), hashes(1));
+        assert_ne!(hashes(0), hashes(1));
+        assert_ne!(RandomState::new().hash_one(1), hashes(0)[0]);
         let elsewhere = std::thread::spawn(move || Keys::find().map(|keys| (keys.first.addr(), keys.get())));
         let (address, _) = elsewhere.join().unwrap().expect("every thread has one");
         assert_ne!(address, keys.first.addr());

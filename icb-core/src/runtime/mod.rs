@@ -48,8 +48,8 @@ pub use backtrace::backtrace_count;
 pub use calls::{
     BEGIN_DATE, BEGIN_UPTIME, ThreadBody, ThreadEnd, ThreadMain, choose, current, enter_static, epoch,
     giving_up, is_finished, join, leave_value, let_go, local, local_destroyed, now, on_execution_end,
-    outside, panic_handled, panicking, park, pause, set_local, spawn, take_over, thread_key, thread_name,
-    unpark, without_unwinding,
+    outside, panic_handled, panicking, park, pause, random_key, set_local, spawn, take_over, thread_key,
+    thread_name, unpark, without_unwinding,
 };
 pub use execution::Settings;
 pub use image::initial_bytes;
@@ -242,6 +242,11 @@ impl CoroutineProgram {
     /// Number of the model within its test, for the tape's label.
     pub fn set_model(&mut self, model: u32) {
         self.model = model;
+    }
+
+    /// Which assignment of random numbers the executions get from now on.
+    pub(crate) fn set_random_seed(&mut self, seed: u64) {
+        self.running.with(|e| e.settings.random_seed = seed);
     }
 
     /// What the executions have found out about which memory is shared, to be handed to another program of the same
@@ -545,8 +550,9 @@ impl CoroutineProgram {
             e.quarantine.passes = e.settings.sequential;
             &raw mut *e.quarantine
         });
-        if self.running.with(|e| e.settings.fixed_hashing) {
-            hashing::fixed(|| self.run_in(epoch, quarantine, chooser, observer));
+        let (fixed, seed) = self.running.with(|e| (e.settings.fixed_hashing, e.settings.random_seed));
+        if fixed {
+            hashing::fixed(seed, || self.run_in(epoch, quarantine, chooser, observer));
         } else {
             self.run_in(epoch, quarantine, chooser, observer);
         }

@@ -66,7 +66,8 @@ fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
         }
         let mine = &e.threads[e.current];
         let before = mine.panic.as_ref().filter(|_| mine.unwinding);
-        if before.is_some() || message.starts_with(VIOLATED) {
+        // Whoever catches what ends an execution that is given up may panic again and again: nobody asks why.
+        if (before.is_some() && !e.giving_up) || message.starts_with(VIOLATED) {
             // Most often the process is about to abort, and what is noted dies with it: whoever watches over it shows what was printed last.
             let thread = ThreadId::new(e.current);
             if let Some(PanicNote { message, location, .. }) = before {
@@ -106,7 +107,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
 }
 
 fn note_panic(e: &mut Execution, message: String, location: Option<&Location<'_>>) {
-    let frames = e.backtrace();
+    let frames = if e.giving_up { Vec::new() } else { e.backtrace() };
     let (order, after_steps) = (e.panic_count, e.step_count);
     e.panic_count += 1;
     e.attend();

@@ -60,6 +60,9 @@ pub struct BoundReport {
     /// Whether loads of atomic variables could read stale values; each counts like a preemption.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weak_memory: bool,
+    /// Whether the test does something else with other random numbers: one assignment of them was explored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_assignment: bool,
 }
 
 impl BoundReport {

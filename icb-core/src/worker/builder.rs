@@ -257,6 +257,14 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Which assignment of random numbers (`getrandom`, and `std`'s hashing where it is fixed) every execution gets: 0, by default, or another
+    /// one. Of all assignments a search explores this one only.
+    #[must_use]
+    pub fn random_seed(mut self, seed: u64) -> Self {
+        self.settings.random_seed = seed;
+        self
+    }
+
     /// Runs only this execution.
     #[must_use]
     pub fn replay(mut self, schedule: Schedule) -> Self {

@@ -78,8 +78,13 @@ impl Worker {
         let path = self.file(&format!("journal-{}", settings.min_bound)).filter(|_| one_bound && !alone)?;
         let key = settings.journal_key.as_ref()?;
         let text = format!(
-            "{key} {:?} {} {:?} {} {}",
-            settings.granularity, settings.max_steps, settings.shard, settings.spurious, settings.weak_memory
+            "{key} {:?} {} {:?} {} {} {}",
+            settings.granularity,
+            settings.max_steps,
+            settings.shard,
+            settings.spurious,
+            settings.weak_memory,
+            settings.random_seed
         );
         Some((path, checksum(text.as_bytes())))
     }

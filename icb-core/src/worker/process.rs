@@ -8,7 +8,7 @@ use super::settings::Settings;
 use super::strategies::{limits, strategy};
 use super::watchdog::Watchdog;
 use crate::explore::{Event, Explorer, Options};
-use crate::observe::Recorder;
+use crate::observe::{Recorder, Signature};
 use crate::program::{Outcome, Program, Strategy};
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram};
@@ -21,6 +21,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Stack beyond what the threads have, where one execution is replayed: for taking backtraces.
 const REPLAY_RESERVE: usize = 512 * 1024;
+
+/// So many other assignments of random numbers are tried, to see whether a test depends on them.
+const OTHER_SEEDS: u64 = 3;
 
 /// One exploration at a time: statics of the program are shared by all of them.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -88,6 +91,7 @@ impl Worker {
             sequential: self.settings.sequential,
             detached: self.settings.detached,
             fixed_hashing: self.settings.fixed_hashing,
+            random_seed: self.settings.random_seed,
         }
     }
 
@@ -168,8 +172,14 @@ impl Worker {
             }
             _ => explorer.run(&mut *strategy(settings), &mut program),
         };
+        let is_fixed = settings.fixed_hashing && settings.min_bound == 0 && !settings.sequential;
+        let one_assignment = is_fixed
+            && report.failure.is_none()
+            && report.stopped.is_none()
+            && self.depends_on_random_numbers(&mut program);
         for bound in &mut report.bounds {
             bound.weak_memory = settings.weak_memory;
+            bound.one_assignment = one_assignment;
         }
         self.save_points(&program);
         if let Some(failure) = &mut report.failure
@@ -188,6 +198,19 @@ impl Worker {
             });
         }
         report
+    }
+
+    /// Whether the execution of the default choices is another one with other random numbers.
+    fn depends_on_random_numbers(&self, program: &mut CoroutineProgram) -> bool {
+        let mut run = |seed: u64| {
+            program.set_random_seed(seed);
+            Signature::of_default(program)
+        };
+        let seed = self.settings.random_seed;
+        let here = run(seed);
+        let depends = (1..=OTHER_SEEDS).any(|other| run(seed.wrapping_add(other)).goes_another_way(&here));
+        program.set_random_seed(seed);
+        depends
     }
 
     fn tell(&self, event: Event<'_>) {
@@ -210,12 +233,13 @@ impl Worker {
     fn frontier_key(&self) -> u64 {
         let settings = &self.settings;
         let text = format!(
-            "{:?} {:?} {:?} {} {} {}",
+            "{:?} {:?} {:?} {} {} {} {}",
             settings.granularity,
             settings.on_race,
             settings.reduction,
             settings.spurious,
             settings.weak_memory,
+            settings.random_seed,
             self.model
         );
         text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {

@@ -54,6 +54,7 @@ pub(super) struct Settings {
     pub(super) measured_executions: u64,
     pub(super) detached: bool,
     pub(super) fixed_hashing: bool,
+    pub(super) random_seed: u64,
     pub(super) watchdog: Duration,
     /// How long a replay may look for the orders that its failure takes.
     pub(super) explain: Duration,
@@ -98,6 +99,7 @@ impl Default for Settings {
             measured_executions: 0,
             detached: false,
             fixed_hashing: false,
+            random_seed: 0,
             watchdog: Duration::from_secs(10),
             explain: Duration::from_secs(2),
             simplify: Duration::ZERO,
@@ -232,6 +234,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_FIXED_HASHING") {
             self.fixed_hashing = one_of("ICB_FIXED_HASHING", &text, &[("1", true), ("0", false)])?;
+        }
+        if let Some(text) = lookup("ICB_RANDOM_SEED") {
+            self.random_seed = number("ICB_RANDOM_SEED", &text)?;
         }
         if let Some(text) = lookup("ICB_RUN_OUT") {
             self.run_out = one_of("ICB_RUN_OUT", &text, &[("1", true), ("0", false)])?;
