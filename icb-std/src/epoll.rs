@@ -127,7 +127,7 @@ static EVENTS: Mutex<()> = Mutex::new(());
 /// What holds it.
 type Held = crate::sync::MutexGuard<'static, ()>;
 /// Something has been written.
-static CHANGED: Condvar = Condvar::standing_for("epoll");
+static CHANGED: Condvar = Condvar::of_epoll();
 
 /// Never held at a step.
 fn files() -> MutexGuard<'static, Files> {

@@ -134,7 +134,7 @@ struct Queue {
 
 impl Default for Queue {
     fn default() -> Self {
-        Queue { state: Mutex::default(), woken: Condvar::standing_for("futex") }
+        Queue { state: Mutex::default(), woken: Condvar::of_futex() }
     }
 }
 

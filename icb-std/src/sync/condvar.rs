@@ -25,8 +25,9 @@ impl WaitTimeoutResult {
 /// Mirrors `std::sync::Condvar`.
 pub struct Condvar {
     handle: Handle,
-    /// What it is part of, where the program knows of no condition variable.
-    stands_for: Option<&'static str>,
+    /// The first letter of what it is part of, where the program knows of no condition variable. (No reference: its memory may have been
+    /// freed when this is read.)
+    part_of: u8,
     /// Used outside executions only.
     real: ::std::sync::Condvar,
 }
@@ -36,19 +37,29 @@ impl Condvar {
     #[must_use]
     #[inline]
     pub const fn new() -> Condvar {
-        Condvar { handle: Handle::new(), stands_for: None, real: ::std::sync::Condvar::new() }
+        Condvar { handle: Handle::new(), part_of: 0, real: ::std::sync::Condvar::new() }
     }
 
-    /// One that reports call by the name of what is made of it.
+    /// One that reports call a futex.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    pub(crate) const fn standing_for(name: &'static str) -> Condvar {
-        Condvar { handle: Handle::new(), stands_for: Some(name), real: ::std::sync::Condvar::new() }
+    pub(crate) const fn of_futex() -> Condvar {
+        Condvar { part_of: b'f', ..Condvar::new() }
+    }
+
+    /// One that reports call an epoll.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) const fn of_epoll() -> Condvar {
+        Condvar { part_of: b'e', ..Condvar::new() }
     }
 
     fn init(&self) -> ObjectInit {
         ObjectInit {
             state: InitialState::Condvar,
-            type_name: self.stands_for.unwrap_or(type_name::<Condvar>()),
+            type_name: match self.part_of {
+                b'f' => "futex",
+                b'e' => "epoll",
+                _ => type_name::<Condvar>(),
+            },
             address: (&raw const *self).cast(),
             on_first_use: None,
         }

@@ -1,10 +1,10 @@
 //! The interleaving: one column a thread, time downwards, every preemption marked in the gutter.
 
-use super::frames::is_machinery_file;
+use super::frames::{is_machinery_file, is_of_others, is_of_program};
 use super::selection::{Repetition, Why, preempts, repetition, selection};
 use super::words::{Detail, Names};
 use super::{Line, MAX_PRINTED, Options, Style, cut, visible, width_of};
-use crate::trace::{DeadlockEntry, Failure, ObjectId, Step, Switch, ThreadId, Trace};
+use crate::trace::{DeadlockEntry, Failure, ObjectId, SourceLocation, Step, Switch, ThreadId, Trace};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Room for the mark of a preemption, the number of the step and the first rule.
@@ -37,6 +37,8 @@ enum Row<'a> {
         preempted: Option<ThreadId>,
         by: ThreadId,
     },
+    /// The place in the workspace from which a thread does the steps below, in packages of others.
+    From(ThreadId, String),
     /// What a thread printed after the step above.
     Printed(ThreadId, String),
     /// So many steps of each of these threads.
@@ -71,6 +73,7 @@ pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Optio
         // The numbers of the steps tell where some are missing.
         rows.retain(|row| !matches!(row, Row::Folded(_)));
     }
+    let rows = with_callers(rows, trace);
     let layout = Layout::new(trace, &rows, names, options.width);
     let mut lines = layout.heading(names);
     let mut whole = 0;
@@ -85,6 +88,41 @@ pub(super) fn interleaving(failure: &Failure, names: &Names<'_>, options: &Optio
         }
     }
     (lines, whole == printed_lines(&trace.printed).count())
+}
+
+/// The rows, and where in the workspace what is done in packages of others is asked for.
+fn with_callers<'a>(rows: Vec<Row<'a>>, trace: &'a Trace) -> Vec<Row<'a>> {
+    let mut known: HashMap<ThreadId, (&str, u32)> = HashMap::new();
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        if let Row::Step(step) = &row {
+            match caller(step, trace) {
+                Some(place) => {
+                    let here = (place.file.as_str(), place.line);
+                    if known.insert(step.thread, here) != Some(here) {
+                        all.push(Row::From(step.thread, from(place)));
+                    }
+                }
+                None => drop(known.remove(&step.thread)),
+            }
+        }
+        all.push(row);
+    }
+    all
+}
+
+/// `from src/queue.rs:12`.
+fn from(place: &SourceLocation) -> String {
+    let components: Vec<&str> = place.file.split(['/', '\\']).collect();
+    format!("from {}:{}", components[components.len().saturating_sub(2)..].join("/"), place.line)
+}
+
+/// The innermost place in the workspace of a step that is taken in a package of others.
+fn caller<'a>(step: &Step, trace: &'a Trace) -> Option<&'a SourceLocation> {
+    step.location.as_ref().filter(|location| is_of_others(&location.file))?;
+    let frames = step.backtrace.iter().filter_map(|&number| trace.frames.get(number as usize));
+    let mut own = frames.filter(|frame| is_of_program(frame)).filter_map(|frame| frame.location.as_ref());
+    own.find(|location| !is_of_others(&location.file))
 }
 
 /// What is shown of what was printed.
@@ -308,6 +346,11 @@ impl Layout {
                 self.cell(&mut line, thread, &format!("preempted by {by}"), Style::Preemption);
                 line
             }
+            Row::From(thread, text) => {
+                let mut line = gutter(None, None);
+                self.cell(&mut line, *thread, text, Style::Source);
+                line
+            }
             Row::Printed(thread, text) => self.printed(*thread, text).0.swap_remove(0),
             Row::Folded(counts) => {
                 let mut line = gutter(None, None);
@@ -434,12 +477,13 @@ fn natural_width(thread: ThreadId, rows: &[Row<'_>], names: &Names<'_>, detail: 
     texts.max().unwrap_or(0).max(heading)
 }
 
-/// The columns, where there is more room than they need as wide as what their threads printed.
+/// The columns, where there is more room than they need as wide as what their threads printed, and as where they were.
 fn widened(columns: &[(ThreadId, usize)], rows: &[Row<'_>], room: usize) -> Vec<(ThreadId, usize)> {
     let mut left = room.saturating_sub(columns.iter().map(|(_, width)| width).sum());
     let widen = |&(thread, width): &(ThreadId, usize)| {
         let printed = rows.iter().filter_map(|row| match row {
             Row::Printed(printing, text) if *printing == thread => Some(width_of(PRINTS) + width_of(text)),
+            Row::From(asking, text) if *asking == thread => Some(width_of(text)),
             _ => None,
         });
         let more = printed.max().unwrap_or(0).saturating_sub(width).min(left);

@@ -174,6 +174,12 @@ pub(super) fn is_machinery_file(file: &str) -> bool {
     in_package || file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
 }
 
+/// Whether a file belongs to a package that is not of the workspace: cargo keeps those in directories of its own.
+pub(super) fn is_of_others(file: &str) -> bool {
+    let file = file.replace('\\', "/");
+    ["/registry/src/", "/git/checkouts/"].iter().any(|directory| file.contains(directory))
+}
+
 /// Whether a function belongs to std, to the tool or to the start of the process.
 fn is_machinery(function: &str) -> bool {
     let path = function.trim_start_matches(['<', '&', '(', '[', '*', ' ']);

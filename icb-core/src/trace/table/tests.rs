@@ -314,6 +314,29 @@ The block of memory:
 }
 
 #[test]
+fn what_is_done_in_packages_of_others_says_from_where() {
+    let mut trace = Trace { threads: vec![thread(0, "main")], ..Trace::default() };
+    let there =
+        |line| Some(SourceLocation { file: "/x/registry/src/i/q-1.0.0/src/q.rs".into(), line, column: 1 });
+    for (line, frames) in [(5, [0, 2, 3]), (6, [1, 2, 3]), (7, [0, 3, 3])] {
+        let pushed = step(&mut trace, T[0], Action::Load(Ordering::Relaxed), 1);
+        (pushed.location, pushed.backtrace) = (there(line), frames.to_vec());
+    }
+    step(&mut trace, T[0], Action::Load(Ordering::Relaxed), 1).location = location(9);
+    let own = |line| Frame { function: "app::f".to_owned(), location: location(line) };
+    let of_others = |line| Frame { function: "q::push".to_owned(), location: there(line) };
+    trace.frames = vec![of_others(5), of_others(6), own(20), own(30)];
+    let mut failure = Failure::new(FailureKind::Panic, "x");
+    failure.trace = trace;
+    let said = text(&failure, Options { width: 200, full: true, ..Options::default() });
+    let lines: Vec<&str> = said.lines().skip_while(|line| !line.contains("┼")).skip(1).take(6).collect();
+    let has = |line: &str, words: &str| assert!(line.contains(words), "{words} in\n{said}");
+    let expected = ["from src/no-such-file.rs:20", ":5", ":6", "from src/no-such-file.rs:30", ":7", ":9"];
+    lines.iter().zip(expected).for_each(|(line, words)| has(line, words));
+    assert_eq!(said.matches("from ").count(), 2, "{said}");
+}
+
+#[test]
 fn a_panic_stands_before_the_steps_of_its_unwinding() {
     let mut failure = lost_update();
     let end = |failure: &Failure, full| {
