@@ -250,8 +250,11 @@ fn merge_parts(found: &[(&ShardFile, &ShardRound)], bound: u32) -> Result<Option
         if shares.len() != share_count.unwrap_or(0) as usize {
             return Err(format!("{} of {} pieces have been done", shares.len(), share_count.unwrap_or(0)));
         }
-        let seconds = found.iter().filter_map(|(_, round)| round.figures.as_ref()).map(|f| f.seconds).sum();
+        let told = || found.iter().filter_map(|(_, round)| round.figures.as_ref());
+        let seconds = told().map(|f| f.seconds).sum();
         let mut figures = BoundReport::new(bound);
+        figures.weak_memory = told().any(|f| f.weak_memory);
+        figures.one_assignment = told().any(|f| f.one_assignment);
         for piece in pieces.values() {
             figures.executions += piece.executions;
             figures.given_up += piece.given_up;
