@@ -9,7 +9,8 @@
 //! search | reduction | runtime | model | observe
 //! recording  memory            what happened in one execution; happens-before and race detection
 //! program  dependence  clock   the seam; which operations conflict; vector clocks
-//! thread_set  symbols  varint  sets of threads; from an address in the code to the source; numbers as bytes
+//! thread_set  symbols          sets of threads; from an address in the code to the source
+//! varint  mixing               numbers as bytes; the bits of random numbers
 //! trace                        plain data that leaves the process
 //! ```
 
@@ -25,6 +26,8 @@ pub mod explain;
 pub mod explore;
 #[cfg(feature = "runtime")]
 pub mod memory;
+#[cfg(feature = "runtime")]
+mod mixing;
 #[cfg(feature = "runtime")]
 pub mod model;
 #[cfg(feature = "runtime")]

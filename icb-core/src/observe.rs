@@ -1,6 +1,6 @@
 //! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
 
-use crate::program::{BranchPoint, Chooser, Observer, Place, Program, SchedulingPoint, StepEvent};
+use crate::program::{BranchPoint, Chooser, Observer, Outcome, Place, Program, SchedulingPoint, StepEvent};
 use crate::trace::table::is_of_program;
 use crate::trace::{
     Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace, TracePiece,
@@ -166,7 +166,7 @@ impl Observer for Recorder<'_> {
 
 /// Chooses the default everywhere.
 #[derive(Debug, Default)]
-pub(crate) struct DefaultChoices;
+struct DefaultChoices;
 
 impl Chooser for DefaultChoices {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
@@ -222,11 +222,11 @@ impl Signature {
         ))
     }
 
-    /// That of the execution in which the default is chosen everywhere.
-    pub(crate) fn of_default(program: &mut dyn Program) -> Signature {
+    /// That of the execution in which the default is chosen everywhere, and how that ended.
+    pub(crate) fn of_default(program: &mut dyn Program) -> (Signature, Outcome) {
         let mut signature = Signature::new();
-        program.run(&mut DefaultChoices, Some(&mut signature));
-        signature
+        let outcome = program.run(&mut DefaultChoices, Some(&mut signature));
+        (signature, outcome)
     }
 
     /// Whether something else is done in it, whatever the values are.

@@ -1,6 +1,6 @@
 //! `getrandom(2)`, which `rand`, `ahash` and others get their seeds from: in an execution it gives each thread the same bytes every time, so that a
-//! test stays a function of its schedule. One assignment of random numbers is explored, which the seed of the settings chooses, not all. Elsewhere the C function of this
-//! name is the system's.
+//! test stays a function of its schedule. One assignment of random numbers is explored, which the seed of the settings chooses, not all.
+//! Elsewhere the C function of this name is the system's.
 
 use crate::door;
 use crate::futex::{answer_of, system};
@@ -49,13 +49,7 @@ fn bytes(length: usize) -> impl Iterator<Item = u8> {
     let first = *position;
     *position += length as u64;
     (first..*position).map(move |position| {
-        mixed(key ^ (position / 8).wrapping_mul(0x9E37_79B9_7F4A_7C15)).to_le_bytes()[position as usize % 8]
+        door::mixed(key ^ (position / 8).wrapping_mul(0x9E37_79B9_7F4A_7C15)).to_le_bytes()
+            [position as usize % 8]
     })
-}
-
-/// A number whose bits are spread (the end of SplitMix64).
-fn mixed(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ (number >> 31)
 }

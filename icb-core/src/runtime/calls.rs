@@ -189,7 +189,7 @@ pub fn thread_name() -> Option<Arc<str>> {
 #[must_use]
 pub fn random_key() -> u64 {
     let seed = running().map_or(0, |running| running.with(|e| e.settings.random_seed));
-    thread_key() ^ super::hashing::mixed(seed)
+    thread_key() ^ crate::mixing::mixed(seed)
 }
 
 /// A number that says which thread the caller is, by its parents and their spawns: the same in every execution. 0 outside

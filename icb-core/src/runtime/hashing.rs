@@ -7,6 +7,7 @@
 
 use super::allocator::aside;
 use super::image::thread_local_memory;
+use crate::mixing::mixed;
 use std::cell::Cell;
 use std::hash::RandomState;
 use std::ptr::NonNull;
@@ -88,13 +89,6 @@ impl Keys {
         self.set(FIRST.map(|word| word ^ mixed(seed)));
         before
     }
-}
-
-/// A number whose bits are spread (the end of SplitMix64); of 0, 0.
-pub(super) fn mixed(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ (number >> 31)
 }
 
 fn look_for() -> Option<Keys> {

@@ -38,6 +38,7 @@ mod time_stamps;
 mod turns;
 mod weak;
 
+pub use crate::mixing::mixed;
 pub use accesses::{instrumented, unseen};
 pub use addressed::{
     cell, cell_end, cell_pointer_end, count, count_last, count_left, value_goes, value_gone,

@@ -1,5 +1,6 @@
 //! A random walk through the executions, and the random numbers of the strategies.
 
+use crate::mixing::mixed;
 use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy};
 use crate::trace::ThreadId;
 
@@ -14,9 +15,7 @@ impl Random {
 
     pub(super) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let bits = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits ^ (bits >> 31)
+        mixed(self.0)
     }
 
     /// A number below `end`, which is not 0.

@@ -14,7 +14,7 @@ mod words;
 
 use super::{Failure, Frame, ObjectId, SourceLocation, Step, Switch, ThreadId, Trace};
 use frames::Sources;
-pub use frames::is_of_program;
+pub use frames::{is_machinery_file, is_of_program};
 pub use selection::{Why, selection};
 use std::fmt;
 use std::path::{Path, PathBuf};

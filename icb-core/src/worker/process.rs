@@ -204,7 +204,7 @@ impl Worker {
     fn depends_on_random_numbers(&self, program: &mut CoroutineProgram) -> bool {
         let mut run = |seed: u64| {
             program.set_random_seed(seed);
-            Signature::of_default(program)
+            Signature::of_default(program).0
         };
         let seed = self.settings.random_seed;
         let here = run(seed);

@@ -3,7 +3,7 @@
 
 use icb_core::trace::table;
 use icb_core::trace::{Failure, FailureKind, Frame};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,15 +20,9 @@ pub(super) fn note<'a>(
     }
     let steps = failure.trace.steps.iter().filter_map(|step| step.location.as_ref());
     let shown = frames.filter_map(|frame| frame.location.as_ref()).chain(steps);
-    let mut found: BTreeMap<&str, Option<String>> = BTreeMap::new();
-    for location in shown {
-        if !found.contains_key(location.file.as_str()) {
-            let frame = Frame { function: String::new(), location: Some(location.clone()) };
-            let first = table::is_of_program(&frame).then(|| first_use(&location.file, roots));
-            found.insert(&location.file, first.flatten());
-        }
-    }
-    let uses: Vec<String> = found.into_values().flatten().collect();
+    let files: BTreeSet<&str> = shown.map(|location| location.file.as_str()).collect();
+    let of_program = files.into_iter().filter(|file| !table::is_machinery_file(file));
+    let uses: Vec<String> = of_program.filter_map(|file| first_use(file, roots)).collect();
     (!uses.is_empty()).then(|| {
         format!(
             "icb does not see what inline assembly does, which is at {}: where that synchronizes, the program may be right. \

@@ -154,7 +154,8 @@ fn says_something(line: &str) -> bool {
 
 /// Whether a file belongs to std, to the tool or to what the tool is made of. Frames that were inlined are often
 /// known by their files only: line tables hold no paths of functions.
-pub(super) fn is_machinery_file(file: &str) -> bool {
+#[must_use]
+pub fn is_machinery_file(file: &str) -> bool {
     let file = file.replace('\\', "/");
     let package = |directory: &str| {
         let versioned = |name: &str| {
