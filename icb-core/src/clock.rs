@@ -90,6 +90,20 @@ impl VectorClock {
         *self.entry(thread) = time;
     }
 
+    /// Sets the entry of a thread to what it is in `other`.
+    #[inline(always)]
+    pub fn set_as_in(&mut self, thread: usize, other: &VectorClock) {
+        match (self.inline.get_mut(thread), other.inline.get(thread)) {
+            (Some(mine), Some(&theirs)) => *mine = theirs,
+            _ => self.set_spilled_as_in(thread, other),
+        }
+    }
+
+    #[cold]
+    fn set_spilled_as_in(&mut self, thread: usize, other: &VectorClock) {
+        self.set(thread, other.get(thread));
+    }
+
     /// Advances the entry of a thread by one.
     #[inline]
     pub fn tick(&mut self, thread: usize) {

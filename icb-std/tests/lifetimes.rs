@@ -3,8 +3,11 @@
 
 #![cfg(icb)]
 
-use icb_std::model::{Builder, Failure, FailureKind, MemoryEvent, MemoryEventKind, Reduction, Report};
-use icb_std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use icb_std::cell::UnsafeCell;
+use icb_std::model::{
+    Builder, Failure, FailureKind, MemoryEvent, MemoryEventKind, OnRace, Reduction, Report,
+};
+use icb_std::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
 use icb_std::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Weak, mpsc};
 use icb_std::{thread, thread_local};
 use std::cell::RefCell;
@@ -253,7 +256,7 @@ fn every_kind_of_object_tells_that_its_memory_has_been_freed() {
 }
 
 /// A free is no step, but it is not forgotten that it happened after the step before it: whether the use or the free comes
-/// first is tried, with the reduction as without.
+/// first is tried, with the reduction as without. (Where a free that nothing orders is no failure by itself.)
 #[test]
 fn the_order_of_a_use_and_a_free_is_explored() {
     fn program<T: Send + Sync + 'static>(
@@ -273,7 +276,7 @@ fn the_order_of_a_use_and_a_free_is_explored() {
         }
     }
     for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
-        let explore = || Builder::new().max_bound(1).reduction(reduction);
+        let explore = || Builder::new().max_bound(1).reduction(reduction).on_race(OnRace::Promote);
         let reports = [
             explore().explore(program(|| Mutex::new(1), |mutex| drop(mutex.lock()))),
             explore().explore(program(|| AtomicU32::new(1), |atomic| atomic.store(2, Ordering::SeqCst))),
@@ -283,4 +286,141 @@ fn the_order_of_a_use_and_a_free_is_explored() {
             assert_eq!((failure.kind, failure.bound), (FailureKind::UseAfterFree, 1), "{reduction:?}");
         }
     }
+}
+
+/// A block that two threads own together, counted by hand. The count lies elsewhere, and is never freed.
+struct Counted<T> {
+    owners: &'static AtomicU32,
+    value: T,
+}
+
+impl<T> Counted<T> {
+    fn new(value: T) -> *mut Self {
+        Box::into_raw(Box::new(Counted { owners: Box::leak(Box::new(AtomicU32::new(2))), value }))
+    }
+
+    /// One owner less. The last one frees it, having seen what `order` lets it see; `fence`: and then everything.
+    ///
+    /// # Safety
+    /// The caller is an owner, and is none any more.
+    unsafe fn release(this: *mut Self, order: Ordering, fenced: bool) {
+        // SAFETY: an owner keeps it.
+        if unsafe { &*this }.owners.fetch_sub(1, order) == 1 {
+            if fenced {
+                fence(Ordering::Acquire);
+            }
+            // SAFETY: the last owner.
+            drop(unsafe { Box::from_raw(this) });
+        }
+    }
+}
+
+/// Two threads use the value and let go of it.
+fn two_owners<T: 'static>(
+    new: fn() -> T,
+    use_it: fn(&T),
+    order: Ordering,
+    fenced: bool,
+) -> impl Fn() + Send + Sync {
+    move || {
+        let shared = Counted::new(new()) as usize;
+        let work = move || {
+            let shared = shared as *mut Counted<T>;
+            // SAFETY: an owner keeps it.
+            use_it(unsafe { &(*shared).value });
+            // SAFETY: each thread is an owner once.
+            unsafe { Counted::release(shared, order, fenced) };
+        };
+        let other = thread::spawn(work);
+        work();
+        // Nothing but the count orders the two.
+        drop(other);
+    }
+}
+
+/// What a value of each kind is used for, by whom nothing is published.
+fn kinds(order: Ordering, fenced: bool) -> [(&'static str, Box<dyn Fn() + Send + Sync>); 5] {
+    [
+        (
+            "an atomic variable",
+            Box::new(two_owners(
+                || AtomicU32::new(0),
+                |value| value.store(1, Ordering::Relaxed),
+                order,
+                fenced,
+            )),
+        ),
+        ("a Mutex", Box::new(two_owners(|| Mutex::new(0), |value| drop(value.try_lock()), order, fenced))),
+        ("an RwLock", Box::new(two_owners(|| RwLock::new(0), |value| drop(value.try_read()), order, fenced))),
+        ("a Condvar", Box::new(two_owners(Condvar::new, Condvar::notify_all, order, fenced))),
+        (
+            "a cell",
+            Box::new(two_owners(
+                || UnsafeCell::new(0),
+                |value| {
+                    // SAFETY: read only.
+                    value.with(|value| assert_eq!(unsafe { *value }, 0));
+                },
+                order,
+                fenced,
+            )),
+        ),
+    ]
+}
+
+#[test]
+fn a_free_that_nothing_orders_after_a_use_is_found_without_waiting_for_the_use_to_come_later() {
+    for (kind, program) in kinds(Ordering::Relaxed, false) {
+        let failure =
+            Builder::new().max_bound(1).explore(program).failure.unwrap_or_else(|| panic!("{kind}"));
+        // Whoever has had a Mutex has seen who had it before; a `try_lock` that fails has not, and is seen by nobody.
+        let bound = u32::from(kind == "a Mutex");
+        assert_eq!((failure.kind, failure.bound), (FailureKind::UseAfterFree, bound), "{failure}");
+        assert!(
+            failure
+                .message
+                .starts_with(&format!("memory is freed after {kind} in it has been used: use by T")),
+            "{failure}"
+        );
+        let [used, freed] = *failure.race.expect("both sides");
+        assert!(!used.frees && freed.frees && used.thread != freed.thread);
+        for side in [used, freed] {
+            let place = side.location.expect("a place");
+            assert!(place.file.ends_with("lifetimes.rs"), "{place}");
+            assert!(!side.backtrace.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_free_that_is_ordered_after_all_uses_is_none_too_early() {
+    for (order, fenced) in [(Ordering::AcqRel, false), (Ordering::Release, true), (Ordering::SeqCst, false)] {
+        for (kind, program) in kinds(order, fenced) {
+            let report = Builder::new().max_bound(2).explore(program);
+            assert!(report.failure.is_none(), "{kind}: {:?}", report.failure);
+        }
+    }
+    // An acquire that reads what was stored last is enough, and so is the end of a thread.
+    let report = Builder::new().max_bound(2).explore(|| {
+        let flags = Box::into_raw(Box::new([AtomicU32::new(0), AtomicU32::new(0)]));
+        // SAFETY: freed below, once both stores have been seen.
+        let [flag, other] = unsafe { &*flags };
+        let first = thread::spawn(|| {
+            other.store(1, Ordering::Relaxed);
+            flag.store(1, Ordering::Release);
+        });
+        while flag.load(Ordering::Acquire) == 0 {
+            thread::yield_now();
+        }
+        // SAFETY: as above.
+        drop(unsafe { Box::from_raw(flags) });
+        first.join().unwrap();
+        let lock = Box::new(Mutex::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| *lock.lock().unwrap() += 1);
+            scope.spawn(|| drop(lock.try_lock()));
+        });
+        drop(lock);
+    });
+    assert!(report.failure.is_none(), "{:?}", report.failure);
 }

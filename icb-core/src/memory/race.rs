@@ -54,10 +54,17 @@ impl DataClock {
         race
     }
 
+    /// An access that does not happen before a thread with this clock, if there is one.
+    #[must_use]
+    #[inline]
+    pub fn unordered(&self, clock: &VectorClock) -> Option<Earlier> {
+        self.unordered_write(clock).or_else(|| self.unordered_read(clock))
+    }
+
     /// A write by a thread with this clock: the racing access, if there is one.
     #[inline]
     pub fn write(&mut self, thread: usize, clock: &VectorClock) -> Option<Earlier> {
-        let race = self.unordered_write(clock).or_else(|| self.unordered_read(clock));
+        let race = self.unordered(clock);
         self.write = clock.epoch(thread);
         self.read = Epoch::NONE;
         self.many = false;

@@ -31,10 +31,8 @@ impl Execution {
     #[inline(always)]
     pub(super) fn announce(&mut self, operation: Operation, place: Place) {
         let me = self.current;
-        if self.accesses_hooked {
-            // The thread that has freed them is the one that runs.
-            self.note_freed();
-        }
+        // The thread that has freed them is the one that runs.
+        self.note_freed();
         self.pending[me] = operation;
         if lets_go_of_count(operation.action) {
             self.counting |= counting_bit(me);
@@ -128,9 +126,9 @@ impl Execution {
         }
         if self.every_point {
             self.note_freed();
-            if self.end.is_some() {
-                return Next::Suspend;
-            }
+        }
+        if self.end.is_some() {
+            return Next::Suspend;
         }
         if self.step_count >= self.settings.max_steps || self.tape.is_full() {
             let mut failure = Failure::new(FailureKind::StepLimit, self.too_long());

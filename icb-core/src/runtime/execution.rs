@@ -179,6 +179,8 @@ pub(super) struct Execution {
     pub(super) quarantine: Box<super::allocator::Quarantine>,
     /// Boxed: the quarantine holds a pointer to it while it is open.
     pub(super) ledger: Box<super::ledger::Ledger>,
+    /// Where objects have been used, in a replay.
+    pub(super) uses: super::uses::Uses,
     /// Objects of a block that has been freed; empty in between.
     gone: Vec<u32>,
     /// Where loads may read stale values.
@@ -314,6 +316,7 @@ impl Execution {
             quarantine: Box::new(super::allocator::Quarantine::new()),
             heartbeat: std::sync::Arc::default(),
             ledger: Box::default(),
+            uses: super::uses::Uses::default(),
             gone: Vec::new(),
             weak: super::weak::WeakMemory::new(),
             going: Vec::new(),
@@ -376,6 +379,7 @@ impl Execution {
         // SAFETY: see `observe_step`.
         self.backtraces = observer.is_some_and(|observer| unsafe { (*observer).wants_backtraces() });
         self.notes_accesses = self.wants_notes();
+        self.uses.clear();
         self.tape.clear();
         self.end = None;
         self.promotion = false;
@@ -479,7 +483,9 @@ impl Execution {
             let mut gone = std::mem::take(&mut self.gone);
             self.map.forget_block(block.start, block.size, &mut gone);
             for object in gone.drain(..) {
-                self.tell_freed(ObjectId::new(object as usize));
+                let object = ObjectId::new(object as usize);
+                self.tell_freed(object);
+                self.check_free(object, block.start);
             }
             self.gone = gone;
             if block.suspect && self.quarantine.is_freed_again(index) {

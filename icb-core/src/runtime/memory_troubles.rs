@@ -34,7 +34,10 @@ impl Execution {
             // The access comes after the free in another execution, once it is a scheduling point.
             self.promote_granule(earlier.address / GRANULE);
         } else {
-            self.fail_by_free(earlier);
+            let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
+            let done = if first.write { "it has been written" } else { "it has been read" };
+            let verb = verb(&first);
+            self.fail_by_free(first, done, verb, earlier.address);
         }
     }
 
@@ -75,22 +78,21 @@ impl Execution {
         self.fail(failure);
     }
 
-    /// A block is freed, and nothing orders this with an earlier access: in another execution the access comes after it.
-    fn fail_by_free(&mut self, earlier: EarlierAccess) {
-        let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
-        let mut second = self.memory_access(earlier.address, self.current, true, 0);
+    /// A block is freed, and nothing orders this with an earlier access, after which something `done`, for which there is a `verb`: in
+    /// another execution the access comes after it. `address`: somewhere in the block.
+    pub(super) fn fail_by_free(&mut self, first: RaceAccess, done: &str, verb: &str, address: usize) {
+        let mut second = RaceAccess::new(ThreadId::new(self.current), true);
         second.frees = true;
         second.location = self.observer.and(self.threads[self.current].location).and_then(Place::location);
-        let mut history = self.ledger.history(earlier.address);
+        let mut history = self.ledger.history(address);
         if let Some(at) = history.iter().position(|event| event.kind == MemoryEventKind::Freed) {
             let event = history.swap_remove(at);
             history.truncate(at);
             (second.location, second.backtrace) = (event.location, event.backtrace);
         }
         let message = format!(
-            "memory is freed after it has been {}: {} and {} are not ordered by happens-before",
-            if first.write { "written" } else { "read" },
-            side(&first, verb(&first)),
+            "memory is freed after {done}: {} and {} are not ordered by happens-before",
+            side(&first, verb),
             side(&second, "free")
         );
         let mut failure = Failure::new(FailureKind::UseAfterFree, message);

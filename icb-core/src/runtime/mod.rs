@@ -36,6 +36,7 @@ mod telling;
 mod threads;
 mod time_stamps;
 mod turns;
+mod uses;
 mod weak;
 
 pub use crate::mixing::mixed;
@@ -575,10 +576,7 @@ impl CoroutineProgram {
                 accesses::look_away();
                 self.running.with(|e| {
                     panics::report_unhandled(e);
-                    if e.accesses_hooked || e.quarantine.suspected {
-                        // Objects that are gone matter to nobody any more; a second free does.
-                        e.note_freed();
-                    }
+                    e.note_freed();
                     // It would itself leave behind what points to the blocks.
                     allocator::aside(|| e.ledger.look_from_statics());
                 });
@@ -751,9 +749,7 @@ fn end_attentively(running: &Running, panicked: bool) {
             e.threads[me].life = Life::Ended;
             return;
         }
-        if e.accesses_hooked {
-            e.note_freed();
-        }
+        e.note_freed();
         e.threads[me].unwinding = false;
         e.threads[me].panicked = panicked;
         if panicked && me == 0 {

@@ -218,6 +218,8 @@ impl Execution {
             self.ledger.note_use_of(operation.object.index());
         }
         let Some(observer) = self.observer else { return };
+        let wanted = self.backtraces && self.step_count < MAX_STEPS_WITH_BACKTRACES;
+        let addresses = wanted.then(|| aside(backtrace::addresses));
         let event = StepEvent {
             index: self.step_count,
             thread: ThreadId::new(self.current),
@@ -235,11 +237,14 @@ impl Execution {
         // lead back to the execution.
         let observer = unsafe { &mut *observer };
         aside(|| {
-            if self.backtraces && self.step_count < MAX_STEPS_WITH_BACKTRACES {
-                observer.backtrace_of_step(&self.resolver.frames(&backtrace::addresses()));
+            if let Some(addresses) = &addresses {
+                observer.backtrace_of_step(&self.resolver.frames(addresses));
             }
             observer.step(&event);
         });
+        if let Some(addresses) = addresses {
+            aside(|| self.remember_uses(&addresses));
+        }
     }
 
     /// Where in the program the running thread stands, if a failure is being replayed.

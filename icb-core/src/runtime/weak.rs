@@ -138,6 +138,7 @@ impl Execution {
         let object = &mut self.objects[id.index()];
         let thread = self.threads.mine();
         let epoch = thread.clock.clock.epoch(me);
+        object.note_use(me, &thread.clock);
         let position = (order == Ordering::SeqCst).then(|| self.weak.order.advance());
         if read_bits.is_some() {
             let sync = stale.map_or(&object.sync, |index| &history.store(index).sync);

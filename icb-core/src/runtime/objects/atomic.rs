@@ -12,6 +12,7 @@ impl Execution {
         let thread = self.threads.mine();
         let object = &mut self.objects[id.index()];
         let is_usual = thread.is_unwatched() && thread.has_room_for_reads();
+        object.note_use(self.current, &thread.clock);
         if !is_usual || !thread.clock.load_shortly(&object.sync, order) {
             return false;
         }
@@ -29,6 +30,7 @@ impl Execution {
         let thread = self.threads.mine();
         let object = &mut self.objects[id.index()];
         let is_usual = thread.is_unwatched();
+        object.note_use(self.current, &thread.clock);
         if !is_usual || !thread.clock.store_shortly(self.current, &mut object.sync, order) {
             return false;
         }
@@ -47,6 +49,7 @@ impl Execution {
         let thread = self.threads.mine();
         let object = &mut self.objects[id.index()];
         let is_usual = thread.is_unwatched();
+        object.note_use(self.current, &thread.clock);
         if !is_usual || !thread.clock.modify_shortly(self.current, &mut object.sync, order) {
             return false;
         }
@@ -72,6 +75,7 @@ impl Execution {
         let object = &mut self.objects[id.index()];
         let thread = self.threads.mine();
         let mut note = None;
+        object.note_use(me, &thread.clock);
         match operation.action {
             Action::Load(order) => thread.clock.load(&object.sync, order),
             Action::Store(order) => thread.clock.store(me, &mut object.sync, order),
@@ -127,6 +131,8 @@ impl Execution {
 
     /// A fence: orders, but touches no object.
     pub(in crate::runtime) fn finish_fence(&mut self, operation: Operation, order: Ordering) {
+        // What has been freed so far was freed without it.
+        self.note_freed();
         let me = self.current;
         self.threads[me].clock.fence(me, order);
         self.accesses.clear();

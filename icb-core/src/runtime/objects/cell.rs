@@ -1,7 +1,8 @@
 //! Data cells: checked for races at every access; scheduling points only where the granularity or a promotion says
 //! so.
 
-use crate::memory::race::DataClock;
+use crate::clock::VectorClock;
+use crate::memory::race::{DataClock, Earlier};
 use crate::program::Place;
 use crate::runtime::execution::Execution;
 use crate::trace::{
@@ -28,6 +29,21 @@ struct Seen {
 }
 
 impl CellState {
+    /// An access that does not happen before what has been seen.
+    pub(in crate::runtime) fn unordered(&self, seen: &VectorClock) -> Option<Earlier> {
+        self.clock.unordered(seen)
+    }
+
+    /// An access, with what a replay knows of it.
+    pub(in crate::runtime) fn access(&self, thread: usize, write: bool) -> RaceAccess {
+        let mut access = RaceAccess::new(ThreadId::new(thread), write);
+        if let Some(seen) = self.seen.iter().rfind(|seen| (seen.thread, seen.write) == (thread, write)) {
+            access.location = seen.location.clone();
+            access.backtrace = seen.frames.clone();
+        }
+        access
+    }
+
     pub(super) fn clear(&mut self) {
         self.clock.clear();
         self.seen.clear();
@@ -108,14 +124,10 @@ impl Execution {
     }
 
     fn race_access(&self, cell: ObjectId, thread: usize, write: bool) -> RaceAccess {
-        let mut access = RaceAccess::new(ThreadId::new(thread), write);
-        if let super::State::Cell(state) = &self.objects[cell.index()].state
-            && let Some(seen) = state.seen.iter().rfind(|seen| (seen.thread, seen.write) == (thread, write))
-        {
-            access.location = seen.location.clone();
-            access.backtrace = seen.frames.clone();
+        match &self.objects[cell.index()].state {
+            super::State::Cell(state) => state.access(thread, write),
+            _ => RaceAccess::new(ThreadId::new(thread), write),
         }
-        access
     }
 
     /// The accesses at this place of the program become scheduling points; the search begins anew if that is news.

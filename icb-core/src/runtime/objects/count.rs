@@ -84,6 +84,8 @@ impl Execution {
 
     /// The last owner is about to free the value, or the allocation: it has seen all the others go.
     pub(in crate::runtime) fn count_last(&mut self, count: ObjectId) {
+        // What has been freed so far was freed without that.
+        self.note_freed();
         let me = self.current;
         let object = &self.objects[count.index()];
         self.threads[me].clock.acquire(&object.clock);

@@ -37,6 +37,8 @@ pub(crate) struct Object {
     pub(super) sync: AtomicClock,
     /// Locks, channels and the like: what was published through it.
     pub(super) clock: VectorClock,
+    /// When each thread has used it last, by the thread's own clock before it let go of anything with that.
+    pub(super) uses: VectorClock,
     pub(super) state: State,
 }
 
@@ -77,6 +79,7 @@ impl Object {
         self.last_holder = u32::MAX;
         self.hash = ObjectHash::default();
         self.sync.clear();
+        self.uses.clear();
         match (&mut self.state, class) {
             (State::Plain, ObjectClass::Atomic) => return,
             (State::Plain, ObjectClass::Thread) => {}
@@ -311,6 +314,7 @@ impl Execution {
     /// Applies the operation that the running thread has announced.
     pub(super) fn apply(&mut self, operation: Operation, changed: bool) -> Effect {
         let object = operation.object;
+        self.note_uses(operation);
         match operation.action {
             Action::Lock => self.lock(operation),
             Action::TryLock => self.try_lock(operation),

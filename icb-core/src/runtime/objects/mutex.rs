@@ -24,6 +24,7 @@ impl Execution {
         let thread = self.threads.mine();
         let object = &mut self.objects[mutex.index()];
         let is_usual = !self.wants_more && thread.is_unwatched() && thread.has_room_for_reads();
+        object.note_use(self.current, &thread.clock);
         let State::Mutex { owner } = &mut object.state else { return false };
         if !is_usual || !thread.clock.clock.join_few(&object.clock) {
             return false;
@@ -47,6 +48,7 @@ impl Execution {
         let thread = self.threads.mine();
         let object = &mut self.objects[mutex.index()];
         let is_usual = !self.wants_more && thread.is_unwatched();
+        object.note_use(self.current, &thread.clock);
         let State::Mutex { owner } = &mut object.state else { return false };
         if !is_usual || !thread.clock.clock.publish_few(self.current, &mut object.clock) {
             return false;

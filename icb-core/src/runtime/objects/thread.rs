@@ -72,6 +72,8 @@ impl Execution {
 
     /// What another thread has done so far happens before what the running one does from now on.
     pub(in crate::runtime) fn take_over(&mut self, thread: usize) {
+        // What has been freed so far was freed without that.
+        self.note_freed();
         let me = self.current;
         if let Some((mine, theirs)) = self.threads.pair(me, thread) {
             mine.clock.acquire(&theirs.clock.clock);
@@ -215,10 +217,8 @@ impl Execution {
     /// The running thread ends: part of its last step.
     #[inline]
     pub(in crate::runtime) fn end_thread(&mut self) {
-        if self.every_point || self.accesses_hooked {
-            // What the thread has freed is its own doing, and before its end.
-            self.note_freed();
-        }
+        // What the thread has freed is its own doing, and before its end.
+        self.note_freed();
         let me = self.current;
         let thread = self.threads.mine();
         let object = thread.object;
