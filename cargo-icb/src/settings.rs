@@ -171,6 +171,18 @@ pub(crate) struct Search {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check_leaks: Option<bool>,
+    /// Memory is freed only where that comes after all uses of the locks and atomics in it [default: where everything is instrumented]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_CHECK_FREES"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) check_frees: Option<bool>,
     /// A panic in a thread that nobody joins is no failure, as under `cargo test`
     #[arg(
         long,
@@ -224,6 +236,7 @@ impl Search {
         set("ICB_SPURIOUS", self.spurious.map(|yes| u8::from(yes).to_string()));
         set("ICB_RANDOM_SEED", self.random_seed.map(|seed| seed.to_string()));
         set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
+        set("ICB_CHECK_FREES", self.check_frees.map(|yes| u8::from(yes).to_string()));
         set("ICB_ALLOW_UNJOINED_PANICS", self.allow_unjoined_panics.map(|yes| u8::from(yes).to_string()));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
         set("ICB_MAX_STEPS", self.max_steps.map(|n| n.to_string()));
@@ -258,6 +271,7 @@ impl Search {
             spurious: other.spurious.or(self.spurious),
             random_seed: other.random_seed.or(self.random_seed),
             check_leaks: other.check_leaks.or(self.check_leaks),
+            check_frees: other.check_frees.or(self.check_frees),
             allow_unjoined_panics: other.allow_unjoined_panics.or(self.allow_unjoined_panics),
             max_executions: other.max_executions.or(self.max_executions),
             max_steps: other.max_steps.or(self.max_steps),

@@ -13,32 +13,47 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The flags: LLVM's instrumentation pass for the thread sanitizer, whose hooks the mirrored library defines. Atomics are
-/// left out, because the mirrored types report them. It runs before the optimiser, which would delete accesses, and widen
+/// The flags: LLVM's instrumentation pass for the thread sanitizer, whose hooks the mirrored library defines. It runs before the optimiser, which would delete accesses, and widen
 /// some beyond what the pass knows.
 /// In one unit, so that small functions of `std` are inlined in every profile: where such a function is called last, and jumped
 /// to, nothing tells who has called it.
-pub(super) const FLAGS: [&str; 4] = [
+const FLAGS: [&str; 4] = [
     "-Ccodegen-units=1",
     "-Cno-prepopulate-passes",
     "-Cpasses=forceattrs,function(mem2reg),tsan-module,function(tsan),default<O2>",
-    "-Cllvm-args=-force-attribute=sanitize_thread -tsan-instrument-read-before-write=1 \
-     -tsan-instrument-func-entry-exit=0 -tsan-instrument-atomics=0",
+    "-Cllvm-args=-force-attribute=sanitize_thread -tsan-instrument-read-before-write=1 -tsan-instrument-func-entry-exit=0",
 ];
+/// One flag more: atomics are left out, because the mirrored types report them; or they are told of, where a crate is on the real `std`.
+const ATOMICS: [&str; 2] =
+    ["-Cllvm-args=-tsan-instrument-atomics=0", "-Cllvm-args=-tsan-instrument-atomics=1"];
+
+/// The flags of a crate, which is compiled against the mirrored `std` or on the real one.
+pub(super) fn flags(mirrored: bool) -> Vec<&'static str> {
+    let atomics = if mirrored { ATOMICS[0] } else { ATOMICS[1] };
+    [&FLAGS[..], &[atomics]].concat()
+}
+
+/// What a build with the flags depends on.
+pub(super) fn ways() -> impl Hash {
+    (FLAGS, ATOMICS, WITHOUT_RUNTIME)
+}
 
 /// Processors for which there are hooks.
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
 
-/// A load, a store and a copy.
+/// A load, a store, a copy and an atomic operation.
 const PROGRAM: &str = "#![no_std]
+use core::sync::atomic::{AtomicU32, Ordering};
 #[unsafe(no_mangle)]
-pub unsafe fn icb_probe(at: *mut u32, from: *const [u64; 8], to: *mut [u64; 8]) {
+pub unsafe fn icb_probe(at: *mut u32, from: *const [u64; 8], to: *mut [u64; 8], atomic: &AtomicU32) {
     unsafe { *at += 1; *to = *from; }
+    atomic.fetch_add(1, Ordering::Release);
 }
 ";
-/// What they have to call, and what they must not.
+/// What they have to call, and what they must not; and what only one of the two manners calls.
 const CALLED: [&str; 3] = ["__tsan_read4", "__tsan_write4", "__tsan_memcpy"];
-const NOT_CALLED: [&str; 2] = ["__tsan_func_entry", "__tsan_atomic"];
+const NOT_CALLED: [&str; 1] = ["__tsan_func_entry"];
+const ATOMIC: &str = "__tsan_atomic32_fetch_add";
 
 /// The hooks of programs in which nothing names the mirrored library.
 pub(super) const WITHOUT_RUNTIME: &str = include_str!("probe/without_runtime.rs");
@@ -58,7 +73,7 @@ pub(super) fn failure(workspace: &Workspace, recipe: &Recipe<'_>) -> Result<Opti
     }
     let version = rustc_version()?;
     let mut hasher = DefaultHasher::new();
-    (&version, triple, FLAGS, PROGRAM, WITHOUT_RUNTIME).hash(&mut hasher);
+    (&version, triple, ways(), PROGRAM).hash(&mut hasher);
     let key = format!("{:016x}", hasher.finish());
     let library = hooks(workspace, triple);
     let record = library.with_extension("json");
@@ -92,8 +107,10 @@ pub(super) fn hooks(workspace: &Workspace, triple: &str) -> PathBuf {
 /// Compiles the program; an error is the reason for which that does not do.
 fn compile(triple: &str, object: &Path) -> Result<(), String> {
     let kind = ["--crate-name=icb_probe", "--crate-type=lib", "--emit=obj"];
-    rustc(triple, PROGRAM, &[&kind[..], &FLAGS].concat(), object)?;
-    judge(&fs::read(object).map_err(|error| error.to_string())?)
+    [true, false].into_iter().try_for_each(|mirrored| {
+        rustc(triple, PROGRAM, &[&kind[..], &flags(mirrored)].concat(), object)?;
+        judge(&fs::read(object).map_err(|error| error.to_string())?, mirrored)
+    })
 }
 
 /// Runs the compiler.
@@ -116,12 +133,14 @@ fn rustc(triple: &str, program: &str, arguments: &[&str], made: &Path) -> Result
 }
 
 /// Whether an object calls the hooks, and no others.
-fn judge(object: &[u8]) -> Result<(), String> {
+fn judge(object: &[u8], mirrored: bool) -> Result<(), String> {
     let calls = |name: &str| object.windows(name.len()).any(|bytes| bytes == name.as_bytes());
-    if let Some(missing) = CALLED.into_iter().find(|name| !calls(name)) {
+    let (mut called, mut not_called) = (CALLED.to_vec(), NOT_CALLED.to_vec());
+    if mirrored { &mut not_called } else { &mut called }.push(ATOMIC);
+    if let Some(missing) = called.into_iter().find(|name| !calls(name)) {
         return Err(format!("it does not call {missing}"));
     }
-    match NOT_CALLED.into_iter().find(|name| calls(name)) {
+    match not_called.into_iter().find(|name| calls(name)) {
         Some(name) => Err(format!("it calls {name}, which it was told not to")),
         None => Ok(()),
     }
@@ -159,10 +178,15 @@ mod tests {
 
     #[test]
     fn an_object_that_does_not_do_is_told() {
-        assert_eq!(judge(b"__tsan_read4"), Err("it does not call __tsan_write4".to_owned()));
+        assert_eq!(judge(b"__tsan_read4", true), Err("it does not call __tsan_write4".to_owned()));
         let whole = b"__tsan_read4 __tsan_write4 __tsan_memcpy";
-        assert_eq!(judge(whole), Ok(()));
-        let more = [&whole[..], b"__tsan_func_entry"].concat();
-        assert_eq!(judge(&more), Err("it calls __tsan_func_entry, which it was told not to".to_owned()));
+        assert_eq!(judge(whole, true), Ok(()));
+        assert_eq!(judge(whole, false), Err("it does not call __tsan_atomic32_fetch_add".to_owned()));
+        let atomics = [&whole[..], b"__tsan_atomic32_fetch_add"].concat();
+        assert_eq!(judge(&atomics, false), Ok(()));
+        for more in ["__tsan_func_entry", "__tsan_atomic32_fetch_add"] {
+            let told = [&whole[..], more.as_bytes()].concat();
+            assert_eq!(judge(&told, true), Err(format!("it calls {more}, which it was told not to")));
+        }
     }
 }

@@ -47,7 +47,7 @@ const OWN_FLAGS: [&str; 2] = ["-Copt-level=3", "-Cdebuginfo=limited"];
 pub(crate) fn key(name: &str, what: &impl Hash) -> [String; 4] {
     let mut hasher = DefaultHasher::new();
     let ways = [include_str!("wrapper.rs"), include_str!("attempt.rs")];
-    (what, ways, probe::FLAGS, probe::WITHOUT_RUNTIME).hash(&mut hasher);
+    (what, ways, probe::ways()).hash(&mut hasher);
     keyed(name, hasher.finish())
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn run() -> ExitCode {
     let excepted = lists(EXCEPT);
     let flags: Vec<&str> = match (lists(OWN), lists(ACCESSES)) {
         (true, _) => OWN_FLAGS.into(),
-        (false, true) if !excepted => access_flags(arguments),
+        (false, true) if !excepted => access_flags(arguments, lists(PACKAGES)),
         _ => Vec::new(),
     };
     let swap = Swap {
@@ -122,8 +122,8 @@ fn is_for_the_target(arguments: &[OsString]) -> bool {
 }
 
 /// The flags of a crate that reports its accesses. Whose an access is, is told by the debug information of the program, so
-/// there has to be some.
-fn access_flags(arguments: &[OsString]) -> Vec<&'static str> {
+/// there has to be some. `mirrored`: it is compiled against the mirrored `std`.
+fn access_flags(arguments: &[OsString], mirrored: bool) -> Vec<&'static str> {
     let level = |argument: &OsString| {
         let text = argument.to_str()?;
         text.trim_start_matches("-C").trim_start().strip_prefix("debuginfo=").map(str::to_owned)
@@ -131,7 +131,7 @@ fn access_flags(arguments: &[OsString]) -> Vec<&'static str> {
     let has_some =
         arguments.iter().filter_map(level).next_back().is_some_and(|level| !["0", "none"].contains(&&*level));
     let names: &[&str] = if has_some { &[] } else { &["-Cdebuginfo=limited"] };
-    [&probe::FLAGS[..], &["-Cstrip=none"], names].concat()
+    [&probe::flags(mirrored)[..], &["-Cstrip=none"], names].concat()
 }
 
 /// Whether a program is made, and not a library.

@@ -125,6 +125,12 @@ impl ThreadClock {
         self.unfenced.join(clock);
     }
 
+    /// Whether a store with this ordering publishes anything.
+    #[must_use]
+    pub fn publishes(&self, order: Ordering) -> bool {
+        order.releases() || self.has_fence
+    }
+
     /// An atomic store: begins a new release sequence or ends the old one.
     #[inline]
     pub fn store(&mut self, thread: usize, sync: &mut AtomicClock, order: Ordering) {

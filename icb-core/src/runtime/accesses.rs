@@ -4,8 +4,8 @@
 //!
 //! A hook takes no lock, allocates nothing once warm, never unwinds, and does nothing outside an execution. Accesses to
 //! the calling thread's own stack are passed over, but for what others reach of it. Not seen: what `std` was compiled to
-//! beforehand, inline assembly, foreign code. Atomics need no hook: the mirrored types have them. What is wrong with an
-//! access, `memory_troubles` says.
+//! beforehand, inline assembly, foreign code. Atomics are the mirrored types' business, and where a crate is on the real `std`, that of
+//! `foreign`. What is wrong with an access, `memory_troubles` says.
 
 use super::Running;
 use super::address_map::{GONE, Kind, key};
@@ -105,6 +105,8 @@ struct Hooks {
     locals: Cell<(usize, usize)>,
     /// What nobody can write.
     constants: Cell<(usize, usize)>,
+    /// Something has been ordered by atomic operations that no mirrored type makes.
+    has_foreign: Cell<bool>,
 }
 
 thread_local! {
@@ -116,6 +118,7 @@ thread_local! {
             shared: Cell::new((0, 0)),
             locals: Cell::new((0, 0)),
             constants: Cell::new((0, 0)),
+            has_foreign: Cell::new(false),
         }
     };
 }
@@ -133,6 +136,7 @@ pub(super) fn attend(running: &Running) {
             if hooks.constants.get() == (0, 0) {
                 hooks.constants.set(aside(super::image::constants));
             }
+            hooks.has_foreign.set(false);
             hooks.running.set(running);
         });
     }
@@ -141,6 +145,24 @@ pub(super) fn attend(running: &Running) {
 /// Accesses are not checked any more.
 pub(super) fn look_away() {
     HOOKS.with(|hooks| hooks.running.set(std::ptr::null()));
+}
+
+/// The execution whose accesses are checked on this OS thread.
+pub(super) fn running_hooked() -> Option<&'static Running> {
+    let running = HOOKS.with(|hooks| hooks.running.get());
+    // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
+    (!running.is_null()).then(|| unsafe { &*running })
+}
+
+/// Whether anything has been ordered in the running execution by what the model does not see.
+#[inline]
+pub(super) fn has_foreign() -> bool {
+    HOOKS.with(|hooks| hooks.has_foreign.get())
+}
+
+/// Says so.
+pub(super) fn set_has_foreign(has_foreign: bool) {
+    HOOKS.with(|hooks| hooks.has_foreign.set(has_foreign));
 }
 
 /// Runs `f`, which is the mirrored library's own work on what only the engine orders: its accesses are not looked at. It

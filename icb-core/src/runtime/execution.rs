@@ -43,6 +43,9 @@ pub struct Settings {
     pub unwind_failed: bool,
     /// Whether memory that is never freed is a failure.
     pub check_leaks: bool,
+    /// Whether it is a failure that the memory of an object is freed where nothing orders that after its uses; `None`: where accesses to
+    /// plain memory are checked.
+    pub check_frees: Option<bool>,
     /// Whether a panic in a thread that nobody joins is no failure, as under Rust's own harness.
     pub allow_unjoined_panics: bool,
     /// Whether an execution that is given up runs to its end all the same, uncounted unless it fails. Unwinding its threads half-way is
@@ -72,6 +75,7 @@ impl Default for Settings {
             stack_reserve: 0,
             unwind_failed: false,
             check_leaks: false,
+            check_frees: None,
             allow_unjoined_panics: false,
             run_out: false,
             sequential: false,
@@ -137,6 +141,8 @@ pub(super) struct Execution {
     pub(super) wants_more: bool,
     /// Some crate of the program reports its accesses to plain memory.
     pub(super) accesses_hooked: bool,
+    /// Whether a free has to come after the uses of what lies there.
+    pub(super) checks_frees: bool,
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
@@ -179,6 +185,8 @@ pub(super) struct Execution {
     pub(super) quarantine: Box<super::allocator::Quarantine>,
     /// Boxed: the quarantine holds a pointer to it while it is open.
     pub(super) ledger: Box<super::ledger::Ledger>,
+    /// What is ordered by what the model does not see.
+    pub(super) foreign: super::foreign::Clocks,
     /// Where objects have been used, in a replay.
     pub(super) uses: super::uses::Uses,
     /// Objects of a block that has been freed; empty in between.
@@ -288,6 +296,7 @@ impl Execution {
             attention: false,
             wants_more: false,
             accesses_hooked: false,
+            checks_frees: false,
             notes_accesses: false,
             shadow: Shadow::default(),
             shared_stacks: super::shared_stacks::SharedStacks::default(),
@@ -316,6 +325,7 @@ impl Execution {
             quarantine: Box::new(super::allocator::Quarantine::new()),
             heartbeat: std::sync::Arc::default(),
             ledger: Box::default(),
+            foreign: super::foreign::Clocks::default(),
             uses: super::uses::Uses::default(),
             gone: Vec::new(),
             weak: super::weak::WeakMemory::new(),
@@ -344,11 +354,14 @@ impl Execution {
         self.map.begin(epoch);
         // Where threads are nested calls, what is freed is used again at once.
         self.accesses_hooked = super::accesses::instrumented() && !self.settings.sequential;
+        self.checks_frees =
+            self.settings.check_frees.unwrap_or(self.accesses_hooked) && !self.settings.promote;
         self.quarantine.watched = if self.accesses_hooked { u64::MAX } else { 0 };
         if self.accesses_hooked {
             self.shadow.begin(epoch);
             self.shared_stacks.news = false;
             self.memory_notes.begin();
+            self.foreign.clear();
         }
         self.enabled.clear();
         self.early.clear();
@@ -485,7 +498,9 @@ impl Execution {
             for object in gone.drain(..) {
                 let object = ObjectId::new(object as usize);
                 self.tell_freed(object);
-                self.check_free(object, block.start);
+                if self.checks_frees {
+                    self.check_free(object, block.start);
+                }
             }
             self.gone = gone;
             if block.suspect && self.quarantine.is_freed_again(index) {

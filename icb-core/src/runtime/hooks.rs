@@ -1,6 +1,8 @@
 //! The functions that instrumented code calls: they only find out from where, and hand on to `accesses.rs`.
 
 use super::accesses::{Hooked, accessed, is_private, set_instrumented};
+use super::foreign::{Done, fenced, happened};
+use std::sync::atomic::{self, Ordering::SeqCst};
 
 /// The bit that tells a write, beside the size.
 const WRITE: usize = 0x100;
@@ -82,6 +84,85 @@ hooks! {
     __tsan_volatile_write8: 8, true;
     __tsan_volatile_write16: 16, true;
 }
+
+/// Whoever switches between threads of an execution does so on one OS thread, but there may be others: the strongest ordering does for
+/// all that is asked for.
+macro_rules! atomics {
+    ($($value:ty, $atomic:ident, $load:ident $store:ident $exchange:ident: $($name:ident $change:ident),*;)*) => { $(
+        #[doc(hidden)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $load(at: *mut $value, order: i32) -> $value {
+            // SAFETY: the instrumented crate does this to the variable itself.
+            let value = unsafe { atomic::$atomic::from_ptr(at) }.load(SeqCst);
+            happened(at.addr(), Done::Load, order);
+            value
+        }
+
+        #[doc(hidden)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $store(at: *mut $value, value: $value, order: i32) {
+            // SAFETY: as above.
+            unsafe { atomic::$atomic::from_ptr(at) }.store(value, SeqCst);
+            happened(at.addr(), Done::Store, order);
+        }
+
+        #[doc(hidden)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $exchange(
+            at: *mut $value,
+            expected: $value,
+            new: $value,
+            success: i32,
+            failure: i32,
+        ) -> $value {
+            // SAFETY: as above.
+            match unsafe { atomic::$atomic::from_ptr(at) }.compare_exchange(expected, new, SeqCst, SeqCst) {
+                Ok(value) => {
+                    happened(at.addr(), Done::Modify, success);
+                    value
+                }
+                Err(value) => {
+                    happened(at.addr(), Done::Load, failure);
+                    value
+                }
+            }
+        }
+
+        $(
+            #[doc(hidden)]
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name(at: *mut $value, operand: $value, order: i32) -> $value {
+                // SAFETY: as above.
+                let value = unsafe { atomic::$atomic::from_ptr(at) }.$change(operand, SeqCst);
+                happened(at.addr(), Done::Modify, order);
+                value
+            }
+        )*
+    )* };
+}
+
+atomics! {
+    u8, AtomicU8, __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_compare_exchange_val:
+        __tsan_atomic8_exchange swap, __tsan_atomic8_fetch_add fetch_add, __tsan_atomic8_fetch_sub fetch_sub, __tsan_atomic8_fetch_and fetch_and, __tsan_atomic8_fetch_or fetch_or, __tsan_atomic8_fetch_xor fetch_xor, __tsan_atomic8_fetch_nand fetch_nand;
+    u16, AtomicU16, __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_compare_exchange_val:
+        __tsan_atomic16_exchange swap, __tsan_atomic16_fetch_add fetch_add, __tsan_atomic16_fetch_sub fetch_sub, __tsan_atomic16_fetch_and fetch_and, __tsan_atomic16_fetch_or fetch_or, __tsan_atomic16_fetch_xor fetch_xor, __tsan_atomic16_fetch_nand fetch_nand;
+    u32, AtomicU32, __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_compare_exchange_val:
+        __tsan_atomic32_exchange swap, __tsan_atomic32_fetch_add fetch_add, __tsan_atomic32_fetch_sub fetch_sub, __tsan_atomic32_fetch_and fetch_and, __tsan_atomic32_fetch_or fetch_or, __tsan_atomic32_fetch_xor fetch_xor, __tsan_atomic32_fetch_nand fetch_nand;
+    u64, AtomicU64, __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_compare_exchange_val:
+        __tsan_atomic64_exchange swap, __tsan_atomic64_fetch_add fetch_add, __tsan_atomic64_fetch_sub fetch_sub, __tsan_atomic64_fetch_and fetch_and, __tsan_atomic64_fetch_or fetch_or, __tsan_atomic64_fetch_xor fetch_xor, __tsan_atomic64_fetch_nand fetch_nand;
+}
+
+#[doc(hidden)]
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_atomic_thread_fence(order: i32) {
+    atomic::fence(SeqCst);
+    fenced(order);
+}
+
+/// A fence for the compiler alone: the call is one.
+#[doc(hidden)]
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_atomic_signal_fence(_: i32) {}
 
 /// Called once by every instrumented crate, before `main`.
 #[doc(hidden)]

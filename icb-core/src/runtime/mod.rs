@@ -14,6 +14,7 @@ mod coroutine;
 mod debugger;
 mod decision;
 mod execution;
+mod foreign;
 mod hashing;
 mod histories;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -141,7 +141,9 @@ impl Handle {
         let object = running.with(|e| {
             let object = e.register(init.state.class(), init.type_name, init.address, Some(location.into()));
             e.object_mut(object).initialise(init.state);
-            e.enter_in_map(init.address.addr(), Kind::Object, object);
+            if e.tells || e.checks_frees {
+                e.enter_in_map(init.address.addr(), Kind::Object, object);
+            }
             let word = (u64::from(e.epoch) << 32) | (object.index() as u64 + 1);
             self.word.store(word, Ordering::Relaxed);
             object

@@ -84,7 +84,7 @@ impl Execution {
 
     #[cold]
     fn freed_too_early(&mut self, object: ObjectId, block: usize, earlier: Earlier) {
-        if self.end.is_some() || self.giving_up || self.settings.promote {
+        if self.end.is_some() || self.giving_up {
             return;
         }
         let used = match self.objects[object.index()].state {

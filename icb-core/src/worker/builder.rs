@@ -232,6 +232,19 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether it is a failure that memory is freed in which an atomic variable, a lock or a cell lies, where nothing orders that after their
+    /// uses in other threads: in another execution the use comes after the free. An `Arc` counted by hand whose last owner does not
+    /// acquire is found so, without a preemption. Only for programs of which everything that keeps memory alive is modelled: `std`'s own
+    /// `Arc`, which a model does not see, orders nothing. Where accesses to plain memory are checked it is on; else off by default.
+    /// `cargo icb` turns it on for tests that know nothing of icb, if everything that they are built from is instrumented.
+    ///
+    /// Needs icb's allocator (the feature `allocator` of `icb_std`, on by default); not with [`on_race`](Self::on_race)`(Promote)`.
+    #[must_use]
+    pub fn check_frees(mut self, check_frees: bool) -> Self {
+        self.settings.check_frees = Some(check_frees);
+        self
+    }
+
     /// Whether an execution that a reduction gives up half-way runs to its end all the same. Slower; for programs
     /// whose destructors assert what holds only where the program itself comes to. `cargo icb` turns it on.
     #[must_use]

@@ -86,6 +86,7 @@ impl Worker {
             stack_reserve: 0,
             unwind_failed: self.settings.keep_going,
             check_leaks: self.settings.check_leaks,
+            check_frees: self.settings.check_frees,
             allow_unjoined_panics: self.settings.allow_unjoined_panics,
             run_out: self.settings.run_out && !self.settings.sequential,
             sequential: self.settings.sequential,

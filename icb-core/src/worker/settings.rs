@@ -38,6 +38,7 @@ pub(super) struct Settings {
     pub(super) max_early: Option<u32>,
     pub(super) keep_going: bool,
     pub(super) check_leaks: bool,
+    pub(super) check_frees: Option<bool>,
     pub(super) allow_unjoined_panics: bool,
     pub(super) run_out: bool,
     /// Processes that search.
@@ -89,6 +90,7 @@ impl Default for Settings {
             max_early: None,
             keep_going: false,
             check_leaks: false,
+            check_frees: None,
             allow_unjoined_panics: false,
             run_out: false,
             workers: 1,
@@ -224,6 +226,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_CHECK_LEAKS") {
             self.check_leaks = one_of("ICB_CHECK_LEAKS", &text, &[("1", true), ("0", false)])?;
+        }
+        if let Some(text) = lookup("ICB_CHECK_FREES") {
+            self.check_frees = Some(one_of("ICB_CHECK_FREES", &text, &[("1", true), ("0", false)])?);
         }
         if let Some(text) = lookup("ICB_ALLOW_UNJOINED_PANICS") {
             self.allow_unjoined_panics =
