@@ -35,7 +35,7 @@ pub(crate) fn unwinding() -> bool {
 
 /// Whether the calling thread is one of an execution, at work of its own: what it asks the system for may be the model's. Also
 /// while it unwinds: what is dropped then wakes others and waits for them, and they are threads of the model.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) fn is_modelled() -> bool {
     active() && !engine_works()
 }
