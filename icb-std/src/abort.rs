@@ -3,9 +3,9 @@
 //! everybody else aborts.
 
 use crate::door;
-use ::std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use crate::system::{self, system};
+use ::std::ffi::{CStr, c_char, c_int, c_void};
 
-const SYS_EXIT_GROUP: c_long = 231;
 /// The next definition of a symbol after this one.
 const RTLD_NEXT: *mut c_void = ::std::ptr::without_provenance_mut(usize::MAX);
 const NAME: &CStr = c"abort";
@@ -25,17 +25,17 @@ extern "C" fn abort() -> ! {
     const SIGABRT: c_int = 6;
     door::leave_at_abort();
     // SAFETY: the name ends with a zero.
-    let system = unsafe { dlsym(RTLD_NEXT, NAME.as_ptr()) };
-    if !system.is_null() {
+    let next = unsafe { dlsym(RTLD_NEXT, NAME.as_ptr()) };
+    if !next.is_null() {
         // SAFETY: the C library's function of this name, which takes nothing and does not return.
-        unsafe { ::std::mem::transmute::<*mut c_void, extern "C" fn() -> !>(system)() }
+        unsafe { ::std::mem::transmute::<*mut c_void, extern "C" fn() -> !>(next)() }
     }
     // Linked statically: there is no other.
     // SAFETY: sends a signal to the calling thread, and ends the process.
     unsafe {
         raise(SIGABRT);
         loop {
-            crate::futex::system(SYS_EXIT_GROUP, 134, 0, 0, 0, 0, 0);
+            system(system::EXIT_GROUP, 134, 0, 0, 0, 0, 0);
         }
     }
 }

@@ -5,11 +5,13 @@ pub(crate) use icb_core::runtime::BEGIN_DATE;
 pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, AtomicType, Effect, Handle, InitialState, ObjectInit, ThreadBody, ThreadEnd,
     ThreadMain, active, atomic, atomic_exchange, cell, cell_end, cell_pointer_end, count, count_last,
-    count_left, current, engine_works, enter_static, epoch, fence, giving_up, initial_bytes, is_finished,
-    join, leave_at_abort, leave_value, let_go, local, local_destroyed, mixed, now, on_execution_end, outside,
-    panic_handled, panicking, park, pause, random_key, resumes_unwinding, set_local, spawn, take_over,
-    thread_key, thread_name, unpark, unseen, value_goes, value_gone, without_unwinding,
+    count_left, current, enter_static, epoch, fence, giving_up, initial_bytes, is_finished, join,
+    leave_value, let_go, local, local_destroyed, now, on_execution_end, outside, panic_handled, panicking,
+    park, pause, resumes_unwinding, set_local, spawn, take_over, thread_key, thread_name, unpark, unseen,
+    value_goes, value_gone,
 };
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) use icb_core::runtime::{engine_works, leave_at_abort, mixed, random_key, without_unwinding};
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
 /// `std`'s memory ordering as the runtime names it.
@@ -35,7 +37,7 @@ pub(crate) fn unwinding() -> bool {
 
 /// Whether the calling thread is one of an execution, at work of its own: what it asks the system for may be the model's. Also
 /// while it unwinds: what is dropped then wakes others and waits for them, and they are threads of the model.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) fn is_modelled() -> bool {
     active() && !engine_works()
 }

@@ -3,12 +3,10 @@
 //! Elsewhere the C function of this name is the system's.
 
 use crate::door;
-use crate::futex::{answer_of, system};
+use crate::system::{self, answer_of, system};
 use ::std::collections::BTreeMap;
-use ::std::ffi::{c_long, c_uint, c_void};
+use ::std::ffi::{c_uint, c_void};
 use ::std::sync::{Mutex, PoisonError};
-
-pub(crate) const SYS_GETRANDOM: c_long = 318;
 
 /// Keeps the function below in every program that is linked with this crate.
 #[used]
@@ -31,8 +29,9 @@ pub(crate) unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, fl
         return length as isize;
     }
     // SAFETY: the caller's promise.
-    answer_of(unsafe { system(SYS_GETRANDOM, buffer.expose_provenance(), length, flags as usize, 0, 0, 0) })
-        as isize
+    answer_of(unsafe {
+        system(system::GETRANDOM, buffer.expose_provenance(), length, flags as usize, 0, 0, 0)
+    }) as isize
 }
 
 /// The next bytes of the calling thread.

@@ -10,22 +10,12 @@
 //! leaves the model.
 
 use crate::door;
-use crate::futex::{answer_of, system};
 use crate::sync::{Condvar, Mutex};
-use ::std::ffi::{c_int, c_long, c_uint};
+use crate::system::{self, answer_of, system};
+use ::std::ffi::{c_int, c_uint};
 use ::std::sync::{MutexGuard, PoisonError};
 use ::std::time::Duration;
 
-const SYS_WRITE: c_long = 1;
-const SYS_CLOSE: c_long = 3;
-const SYS_FSTAT: c_long = 5;
-const SYS_RT_SIGACTION: c_long = 13;
-const SYS_SENDTO: c_long = 44;
-const SYS_SOCKETPAIR: c_long = 53;
-const SYS_EPOLL_WAIT: c_long = 232;
-const SYS_EPOLL_CTL: c_long = 233;
-pub(crate) const SYS_EVENTFD2: c_long = 290;
-const SYS_EPOLL_CREATE1: c_long = 291;
 const EPOLL_CTL_ADD: c_int = 1;
 
 /// Signals that nobody sends from outside to have something written: those that an error of the program raises by itself (`SIGILL`, `SIGTRAP`,
@@ -104,8 +94,8 @@ impl Files {
 
 fn identity(file: c_int) -> Identity {
     let mut status = [0_u64; 18];
-    // SAFETY: a file's status takes 144 bytes; device and number come first. A file that is not there has none.
-    unsafe { system(SYS_FSTAT, file as usize, status.as_mut_ptr().addr(), 0, 0, 0, 0) };
+    // SAFETY: a file's status takes 144 bytes at most; device and number come first. A file that is not there has none.
+    unsafe { system(system::FSTAT, file as usize, status.as_mut_ptr().addr(), 0, 0, 0, 0) };
     [status[0], status[1]]
 }
 
@@ -115,7 +105,7 @@ fn handles_signals() -> bool {
     (1..=MAX_SIGNAL).filter(|signal| !OF_NO_MATTER.contains(signal)).any(|signal| {
         let mut action = [0_usize; 4];
         // SAFETY: an action of the system's takes four words; the handler, or what stands for none, comes first.
-        unsafe { system(SYS_RT_SIGACTION, signal, 0, action.as_mut_ptr().addr(), 8, 0, 0) };
+        unsafe { system(system::RT_SIGACTION, signal, 0, action.as_mut_ptr().addr(), 8, 0, 0) };
         action[0] > 1
     })
 }
@@ -161,7 +151,7 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
     let ask = |timeout: c_int| {
         let (epoll, count, timeout) = (epoll as usize, count as usize, timeout as usize);
         // SAFETY: the caller's promise.
-        let result = unsafe { system(SYS_EPOLL_WAIT, epoll, events, count, timeout, 0, 0) };
+        let result = unsafe { system(system::EPOLL_PWAIT, epoll, events, count, timeout, 0, 0) };
         answer_of(result) as c_int
     };
     if timeout == 0 || !door::is_modelled() {
@@ -200,7 +190,7 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
 unsafe extern "C" fn epoll_ctl(epoll: c_int, action: c_int, file: c_int, event: usize) -> c_int {
     // SAFETY: the caller's promise.
     let result =
-        unsafe { system(SYS_EPOLL_CTL, epoll as usize, action as usize, file as usize, event, 0, 0) };
+        unsafe { system(system::EPOLL_CTL, epoll as usize, action as usize, file as usize, event, 0, 0) };
     if result == 0 && action == EPOLL_CTL_ADD && door::is_modelled() {
         note(|files| {
             files.has_outside |= !files.is_inside(file);
@@ -217,7 +207,7 @@ unsafe extern "C" fn epoll_ctl(epoll: c_int, action: c_int, file: c_int, event: 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
     // SAFETY: the caller's promise.
-    let made = answer_of(unsafe { system(SYS_EPOLL_CREATE1, flags as usize, 0, 0, 0, 0, 0) }) as c_int;
+    let made = answer_of(unsafe { system(system::EPOLL_CREATE1, flags as usize, 0, 0, 0, 0, 0) }) as c_int;
     if made >= 0 && door::is_modelled() {
         note(|files| files.lists.push(made));
     }
@@ -232,7 +222,7 @@ unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
 pub(crate) unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
     // SAFETY: the caller's promise.
     let made =
-        answer_of(unsafe { system(SYS_EVENTFD2, value as usize, flags as usize, 0, 0, 0, 0) }) as c_int;
+        answer_of(unsafe { system(system::EVENTFD2, value as usize, flags as usize, 0, 0, 0, 0) }) as c_int;
     if made >= 0 && door::is_modelled() {
         note(|files| files.inside.push(made));
     }
@@ -247,7 +237,7 @@ pub(crate) unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
 unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, made: *mut [c_int; 2]) -> c_int {
     let (domain, kind, protocol) = (domain as usize, kind as usize, protocol as usize);
     // SAFETY: the caller's promise.
-    let result = unsafe { system(SYS_SOCKETPAIR, domain, kind, protocol, made.addr(), 0, 0) };
+    let result = unsafe { system(system::SOCKETPAIR, domain, kind, protocol, made.addr(), 0, 0) };
     if result == 0 && door::is_modelled() {
         // SAFETY: the system has written the two.
         let pair = unsafe { *made };
@@ -282,7 +272,7 @@ fn tell<R>(ask: impl FnOnce() -> R) -> R {
 unsafe extern "C" fn write(file: c_int, bytes: usize, count: usize) -> isize {
     changes(file, || {
         // SAFETY: the caller's promise.
-        answer_of(unsafe { system(SYS_WRITE, file as usize, bytes, count, 0, 0, 0) }) as isize
+        answer_of(unsafe { system(system::WRITE, file as usize, bytes, count, 0, 0, 0) }) as isize
     })
 }
 
@@ -294,7 +284,7 @@ unsafe extern "C" fn write(file: c_int, bytes: usize, count: usize) -> isize {
 unsafe extern "C" fn send(file: c_int, bytes: usize, count: usize, flags: c_int) -> isize {
     let ask = || {
         // SAFETY: the caller's promise.
-        let result = unsafe { system(SYS_SENDTO, file as usize, bytes, count, flags as usize, 0, 0) };
+        let result = unsafe { system(system::SENDTO, file as usize, bytes, count, flags as usize, 0, 0) };
         answer_of(result) as isize
     };
     // A signal's handler, which may be what calls this, must neither take a lock nor let others go on.
@@ -309,7 +299,7 @@ unsafe extern "C" fn send(file: c_int, bytes: usize, count: usize, flags: c_int)
 unsafe extern "C" fn close(file: c_int) -> c_int {
     let ask = || {
         // SAFETY: the caller's promise.
-        answer_of(unsafe { system(SYS_CLOSE, file as usize, 0, 0, 0, 0, 0) }) as c_int
+        answer_of(unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) }) as c_int
     };
     if !door::is_modelled() {
         return ask();

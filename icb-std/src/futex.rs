@@ -7,18 +7,18 @@
 //! `FUTEX_WAKE_OP`, priority inheritance; these, and every other system call, go to the system.
 
 use crate::door;
-use crate::entropy::{SYS_GETRANDOM, getrandom};
-use crate::epoll::{SYS_EVENTFD2, eventfd};
+use crate::entropy::getrandom;
+use crate::epoll::eventfd;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex};
-use crate::timer_file::{SYS_TIMERFD_CREATE, timerfd_create};
+use crate::system::{self, answer, answer_of, system};
+use crate::timer_file::timerfd_create;
 use ::std::collections::{HashMap, VecDeque};
 use ::std::ffi::{c_int, c_long, c_uint};
 use ::std::sync::Arc;
 use ::std::sync::PoisonError;
 use ::std::time::Duration;
 
-const SYS_FUTEX: c_long = 202;
 /// Flags of an operation that change nothing here: private to the process, and which clock is meant.
 const FLAGS: c_int = 128 | 256;
 const WAIT: c_int = 0;
@@ -26,14 +26,9 @@ const WAKE: c_int = 1;
 const WAIT_BITSET: c_int = 9;
 const WAKE_BITSET: c_int = 10;
 const EAGAIN: c_int = 11;
-pub(crate) const ENOSYS: c_int = 38;
 const ETIMEDOUT: c_int = 110;
 /// How long a wait takes whose end is given by a clock that is not the model's.
 const SOME_TIME: Duration = Duration::from_millis(1);
-
-unsafe extern "C" {
-    fn __errno_location() -> *mut c_int;
-}
 
 /// Keeps the function below in every program that is linked with this crate.
 #[used]
@@ -53,7 +48,7 @@ unsafe extern "C" fn syscall(
     e: usize,
     f: usize,
 ) -> c_long {
-    if number == SYS_FUTEX && door::is_modelled() {
+    if number == system::FUTEX && door::is_modelled() {
         match b as c_int & !FLAGS {
             // SAFETY: the caller gives the address of a futex and, if any, that of a time.
             command @ (WAIT | WAIT_BITSET) => unsafe {
@@ -72,58 +67,14 @@ unsafe extern "C" fn syscall(
     unsafe {
         match number {
             // What has a C function of its own here may come this way too, as `rustix` calls it.
-            SYS_EVENTFD2 => c_long::from(eventfd(a as c_uint, b as c_int)),
-            SYS_TIMERFD_CREATE => c_long::from(timerfd_create(a as c_int, b as c_int)),
-            SYS_GETRANDOM => getrandom(::std::ptr::with_exposed_provenance_mut(a), b, c as c_uint) as c_long,
+            system::EVENTFD2 => c_long::from(eventfd(a as c_uint, b as c_int)),
+            system::TIMERFD_CREATE => c_long::from(timerfd_create(a as c_int, b as c_int)),
+            system::GETRANDOM => {
+                getrandom(::std::ptr::with_exposed_provenance_mut(a), b, c as c_uint) as c_long
+            }
             _ => answer_of(system(number, a, b, c, d, e, f)),
         }
     }
-}
-
-/// The result of a system call as C functions give it.
-pub(crate) fn answer_of(result: c_long) -> c_long {
-    if (-4095..0).contains(&result) { answer(Err(-result as c_int)) } else { result }
-}
-
-/// A result as C functions give it.
-pub(crate) fn answer(result: Result<(), c_int>) -> c_long {
-    let Err(error) = result else { return 0 };
-    // SAFETY: the address of the calling thread's `errno`.
-    unsafe { *__errno_location() = error };
-    -1
-}
-
-/// The system call itself.
-///
-/// # Safety
-/// As the system call.
-pub(crate) unsafe fn system(
-    number: c_long,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-) -> c_long {
-    let result: c_long;
-    // SAFETY: the registers are those of a system call on x86-64 Linux; what it does is the caller's affair.
-    unsafe {
-        ::std::arch::asm!(
-            "syscall",
-            inlateout("rax") number => result,
-            in("rdi") a,
-            in("rsi") b,
-            in("rdx") c,
-            in("r10") d,
-            in("r8") e,
-            in("r9") f,
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack)
-        );
-    }
-    result
 }
 
 /// Those who wait at one address.

@@ -40,15 +40,15 @@ pub mod cell;
 pub mod model;
 pub use model::model;
 
-#[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod abort;
 #[cfg(icb)]
 mod door;
-#[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod entropy;
-#[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod epoll;
-#[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod futex;
 #[cfg(icb)]
 pub mod hint;
@@ -60,9 +60,11 @@ pub mod panic;
 pub mod prelude;
 #[cfg(icb)]
 pub mod sync;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod system;
 #[cfg(icb)]
 pub mod task;
-#[cfg(all(icb, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod timer_file;
 #[cfg(icb)]
 #[macro_use]

@@ -3,10 +3,10 @@
 //! event loops (`polling`, and so `async-io`) then give the time to `epoll_wait`, which knows the model's clock.
 
 use crate::door;
-use crate::futex::{ENOSYS, answer, answer_of, system};
-use ::std::ffi::{c_int, c_long};
+use crate::system::{self, answer, answer_of, system};
+use ::std::ffi::c_int;
 
-pub(crate) const SYS_TIMERFD_CREATE: c_long = 283;
+const ENOSYS: c_int = 38;
 
 /// Keeps the function below in every program that is linked with this crate.
 #[used]
@@ -22,5 +22,5 @@ pub(crate) unsafe extern "C" fn timerfd_create(clock: c_int, flags: c_int) -> c_
         return answer(Err(ENOSYS)) as c_int;
     }
     // SAFETY: the caller's promise.
-    answer_of(unsafe { system(SYS_TIMERFD_CREATE, clock as usize, flags as usize, 0, 0, 0, 0) }) as c_int
+    answer_of(unsafe { system(system::TIMERFD_CREATE, clock as usize, flags as usize, 0, 0, 0, 0) }) as c_int
 }

@@ -185,8 +185,9 @@ fn what_executions_keep_stays_as_it_is_and_moves_nothing_else() {
 /// Bytes of memory that this process uses.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
-    status.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
 }
 
 #[cfg(target_os = "linux")]

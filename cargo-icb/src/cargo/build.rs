@@ -48,6 +48,8 @@ pub(crate) struct Executable {
     pub(crate) target: TargetId,
     /// Where it is.
     pub(crate) path: PathBuf,
+    /// What it is run by, with arguments; empty if it runs by itself.
+    runner: Vec<OsString>,
     /// Where its tests run: the directory of its package.
     pub(crate) directory: PathBuf,
     /// What cargo sets for its tests.
@@ -58,6 +60,16 @@ pub(crate) struct Executable {
     pub(crate) accesses: bool,
 }
 
+impl Executable {
+    /// A command that runs it.
+    pub(crate) fn command(&self) -> Command {
+        let Some((program, arguments)) = self.runner.split_first() else { return Command::new(&self.path) };
+        let mut command = Command::new(program);
+        command.args(arguments).arg(&self.path);
+        command
+    }
+}
+
 /// What a build has made.
 pub(crate) struct Build {
     /// Test executables, in the order of [`TargetId::rank`].
@@ -66,7 +78,7 @@ pub(crate) struct Build {
     pub(crate) skipped: Vec<TargetId>,
     /// What was to be instrumented, and could not be.
     pub(crate) notes: Vec<Note>,
-    /// Why accesses to plain memory are not checked.
+    /// What does not work on this target; why accesses to plain memory are not checked.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -317,7 +329,9 @@ pub(crate) fn run(mut command: Command) -> Result<Made, Error> {
 fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut Build) {
     let mut shared = recipe.config.environment(&workspace.root);
     let toolchain = toolchain_libraries();
-    built.remarks.extend(recipe.accesses.note.clone());
+    let runner = recipe.config.runner(&recipe.triple);
+    let untried = untried(&recipe.triple).filter(|remark| !built.remarks.contains(remark));
+    built.remarks.extend(untried.into_iter().chain(recipe.accesses.note.clone()));
     let unchanged = recipe.zero.as_ref().is_some_and(Zero::is_unchanged);
     if let Some(zero) = &recipe.zero {
         let settings = match unchanged {
@@ -347,8 +361,27 @@ fn assemble(workspace: &Workspace, recipe: &Recipe<'_>, made: Made, built: &mut 
         environment.push(library_path(&path, scripts.values(), &recipe.directory, toolchain.as_deref()));
         let directory = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
         let accesses = recipe.accesses.on;
-        built.executables.push(Executable { target, path, directory, environment, unchanged, accesses });
+        let runner = runner.clone();
+        built.executables.push(Executable {
+            target,
+            path,
+            runner,
+            directory,
+            environment,
+            unchanged,
+            accesses,
+        });
     }
+}
+
+/// What people should know of targets on which nothing was ever run.
+fn untried(triple: &str) -> Option<String> {
+    (!triple.contains("-linux-")).then(|| {
+        format!(
+            "never tried on {triple}: there statics keep what an execution leaves in them, and random hashing, random numbers and the \
+             system's clocks are not the model's, so that a test which depends on them diverges"
+        )
+    })
 }
 
 /// What cargo sets for the tests of a package.

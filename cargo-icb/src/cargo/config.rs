@@ -77,6 +77,28 @@ impl Config {
         })
     }
 
+    /// What the user has programs for this target run by, with its arguments (an emulator, say); empty if they run by themselves. What stands
+    /// under a `cfg(…)` is not looked at.
+    pub(crate) fn runner(&self, triple: &str) -> Vec<OsString> {
+        let given = std::env::var(target_variable(triple, "RUNNER")).ok();
+        let here = || std::env::current_dir().unwrap_or_default();
+        given.map_or_else(
+            || self.configured_runner(triple),
+            |text| command_words(text.split_whitespace(), &here()),
+        )
+    }
+
+    fn configured_runner(&self, triple: &str) -> Vec<OsString> {
+        let found = self.tables.iter().zip(&self.directories).find_map(|(table, directory)| {
+            let runner = table.get("target")?.get(triple)?.get("runner")?;
+            let list = runner.as_array().map(Vec::as_slice).unwrap_or_default();
+            let list = list.iter().filter_map(toml::Value::as_str);
+            let words = runner.as_str().map(str::split_whitespace);
+            Some(command_words(words.into_iter().flatten().chain(list), directory))
+        });
+        found.unwrap_or_default()
+    }
+
     /// How our flags are to be added, given the two variables of the environment.
     pub(crate) fn route(
         &self,
@@ -127,7 +149,7 @@ impl Config {
     }
 
     fn has_target_flags(&self, triple: &str) -> bool {
-        let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", triple.to_uppercase().replace(['-', '.'], "_"));
+        let variable = target_variable(triple, "RUSTFLAGS");
         let in_file = |table: &toml::Table| {
             table.get("target").and_then(toml::Value::as_table).is_some_and(|targets| {
                 let ours = |key: &str| key == triple || key.starts_with("cfg(");
@@ -152,6 +174,20 @@ impl Config {
         }
         variables
     }
+}
+
+/// The variable in which cargo looks for a setting of a target.
+fn target_variable(triple: &str, setting: &str) -> String {
+    format!("CARGO_TARGET_{}_{setting}", triple.to_uppercase().replace(['-', '.'], "_"))
+}
+
+/// A command whose program is looked for in the path, unless a directory stands before its name: relative to this one.
+fn command_words<'a>(words: impl Iterator<Item = &'a str>, directory: &Path) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.map(OsString::from).collect();
+    if let Some(program) = words.first_mut().filter(|program| program.to_string_lossy().contains('/')) {
+        *program = directory.join(&*program).into_os_string();
+    }
+    words
 }
 
 /// The value of `RUSTC_BOOTSTRAP` under which these crates may use unstable features, besides those that the user names.
@@ -233,6 +269,19 @@ mod tests {
         let config = config("[build]\ntarget = ['t', 'u']\nrustc-wrapper = 'tools/wrap'");
         assert_eq!(config.target().as_deref(), Some("t"));
         assert_eq!(config.configured_wrapper(), Some("/c/tools/wrap".into()));
+    }
+
+    #[test]
+    fn a_users_runner_is_found() {
+        for (text, expected) in [
+            ("", &[][..]),
+            ("[target.t]\nrunner = 'emulate -L /lib'", &["emulate", "-L", "/lib"]),
+            ("[target.t]\nrunner = ['tools/a b', 'c d']", &["/c/tools/a b", "c d"]),
+            ("[target.other]\nrunner = 'emulate'", &[]),
+        ] {
+            assert_eq!(config(text).configured_runner("t"), expected, "{text}");
+        }
+        assert_eq!(target_variable("a-b.c", "RUNNER"), "CARGO_TARGET_A_B_C_RUNNER");
     }
 
     #[test]

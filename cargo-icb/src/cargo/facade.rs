@@ -168,7 +168,9 @@ fn build(
         command.env_remove(name);
     }
     let mut flags = vec!["--cap-lints", "allow"];
-    if triple.starts_with("x86_64-") && triple.contains("-linux-") {
+    if ["x86_64-", "aarch64-"].iter().any(|processor| triple.starts_with(processor))
+        && triple.contains("-linux-")
+    {
         // The harness has the system's clock.
         flags.extend(["--cfg", "icb_system_dates"]);
     }

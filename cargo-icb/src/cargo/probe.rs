@@ -71,6 +71,12 @@ pub(super) fn failure(workspace: &Workspace, recipe: &Recipe<'_>) -> Result<Opti
     if !PROCESSORS.iter().any(|processor| triple.starts_with(processor)) {
         return Ok(Some(format!("there are hooks for {} only, not for {triple}", PROCESSORS.join(" and "))));
     }
+    // The runtime tells what is `std`'s own, and no thread's of an execution, by what the loader says on Linux.
+    if !triple.contains("-linux-") {
+        return Ok(Some(format!(
+            "accesses are told from those of `std` itself on Linux only, not for {triple}"
+        )));
+    }
     let version = rustc_version()?;
     let mut hasher = DefaultHasher::new();
     (&version, triple, ways(), PROGRAM).hash(&mut hasher);

@@ -6,7 +6,6 @@ use crate::exit_code::Error;
 use cargo_metadata::TargetKind;
 use std::collections::HashSet;
 use std::fmt;
-use std::process::Command;
 
 /// A target of a package.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -130,7 +129,8 @@ fn is_meant(name: &str, ignored: bool, filters: &[String], options: &FilterArgs)
 /// Asks an executable for its tests.
 pub(crate) fn list(executable: &Executable, arguments: &[&str]) -> Result<Vec<String>, Error> {
     let doing = || format!("cannot list the tests of {} ({})", executable.target, executable.path.display());
-    let output = Command::new(&executable.path)
+    let output = executable
+        .command()
         .args(["--list", "--format", "terse"])
         .args(arguments)
         .current_dir(&executable.directory)

@@ -196,7 +196,7 @@ pub(crate) fn test_arguments(test: &Test<'_>) -> Vec<String> {
 
 fn command(launch: &Launch<'_>, channel: &Path) -> Command {
     let test = launch.test;
-    let mut command = Command::new(&test.executable.path);
+    let mut command = test.executable.command();
     command.args(test_arguments(test));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ICB_")) {
         command.env_remove(name);

@@ -15,6 +15,7 @@ struct Region {
 static IMAGE: OnceLock<Vec<Region>> = OnceLock::new();
 
 /// Images that are larger than this (huge static arrays) are not copied; their statics are not restored.
+#[cfg(target_os = "linux")]
 const MAX_IMAGE_BYTES: usize = 256 << 20;
 
 #[cfg(target_os = "linux")]
@@ -29,6 +30,7 @@ extern "C" fn take_image() {
 }
 
 /// The mapped writable parts of the executable: initialised data, and the zeroed memory that follows it.
+#[cfg(target_os = "linux")]
 fn writable_regions() -> Option<Vec<Region>> {
     let program = fs::read_link("/proc/self/exe").ok()?;
     let program = program.to_str()?;

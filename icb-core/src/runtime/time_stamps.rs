@@ -1,6 +1,7 @@
 //! The processor's counter of time stamps, from which some crates tell the time (`quanta`): in a test that knows nothing of icb it shows the
 //! model's clock, a tick for a nanosecond. The instructions that read it are made to trap, and the handler of `coroutine/overflow` asks here first.
 //!
+//! On AArch64 it is the real one: there reading its counter traps on very new systems only.
 //! Whoever reads it outside an execution is told the real one. Where the system does not let them trap, they tell it always.
 
 /// From now on, reading the counter on this thread is answered here.

@@ -20,7 +20,6 @@ use super::execution::Execution;
 use super::objects::Object;
 use crate::program::Place;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
-use std::time::Duration;
 
 /// Turns without a new place after which a thread goes round.
 const MAX_TURNS: u32 = 2;
@@ -289,7 +288,8 @@ impl Execution {
     }
 
     /// The running thread reads the processor's counter, where it cannot pause: time passes all the same.
-    pub(super) fn read_counter(&mut self) -> Duration {
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(super) fn read_counter(&mut self) -> std::time::Duration {
         if self.reads_clock_in_vain() {
             let thread = self.threads.mine();
             thread.comes_round = false;

@@ -103,6 +103,9 @@ impl<'a> Team<'a> {
                 libc::_exit(0);
             }
         }
+        // Elsewhere the stream ends when the parent does.
+        #[cfg(not(target_os = "linux"))]
+        let _ = parent;
         let served = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.serve)(stream)));
         // SAFETY: ends the process at once; nothing of the parent's is to be run down here.
         unsafe { libc::_exit(i32::from(served.is_err())) }

@@ -12,7 +12,10 @@ const DATES: [c_int; 2] = [0, 5];
 /// `CLOCK_MONOTONIC`, `CLOCK_MONOTONIC_RAW`, `CLOCK_MONOTONIC_COARSE` and `CLOCK_BOOTTIME`.
 const OTHERS: [c_int; 4] = [1, 4, 6, 7];
 
+#[cfg(target_arch = "x86_64")]
 const SYS_CLOCK_GETTIME: c_long = 228;
+#[cfg(target_arch = "aarch64")]
+const SYS_CLOCK_GETTIME: c_long = 113;
 
 unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;

@@ -41,13 +41,13 @@ impl Condvar {
     }
 
     /// One that reports call a futex.
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(crate) const fn of_futex() -> Condvar {
         Condvar { part_of: b'f', ..Condvar::new() }
     }
 
     /// One that reports call an epoll.
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(crate) const fn of_epoll() -> Condvar {
         Condvar { part_of: b'e', ..Condvar::new() }
     }

@@ -52,7 +52,7 @@ fn a_static_of_somebody_elses_making_comes_back_whole() {
 }
 
 /// `futex(2)`, as crates call it.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod futex {
     use super::*;
 
@@ -176,7 +176,7 @@ mod futex {
 }
 
 /// `epoll(7)`, as event loops wait with it.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod events {
     use super::*;
     use std::io::Write;
@@ -336,7 +336,7 @@ fn others_run_while_a_thread_waits_in_the_middle_of_its_unwinding() {
 
 /// Random numbers of the system's are the same in every execution, and other ones in each thread.
 #[test]
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn random_numbers_are_a_function_of_the_thread() {
     use std::collections::BTreeSet;
     fn drawn() -> [u64; 2] {

@@ -181,8 +181,10 @@ mod handler {
                     fault.frames[fault.count] = frame.ip().addr();
                     fault.count += 1;
                 }
-                is_interrupted |= frame.ip().addr() == at;
-                (is_own || !is_interrupted) && fault.count < MAX_FRAMES
+                // On AArch64 this one is said to lie where the system has kept its registers: on the signal's stack.
+                let is_here = !is_interrupted && frame.ip().addr() == at;
+                is_interrupted |= is_here;
+                (is_own || is_here || !is_interrupted) && fault.count < MAX_FRAMES
             });
         }
         fault
@@ -194,7 +196,12 @@ mod handler {
         Some(context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize)
     }
 
-    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+    fn instruction(context: &libc::ucontext_t) -> Option<usize> {
+        Some(context.uc_mcontext.pc as usize)
+    }
+
+    #[cfg(not(target_os = "linux"))]
     fn instruction(_: &libc::ucontext_t) -> Option<usize> {
         None
     }

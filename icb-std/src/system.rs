@@ -1,0 +1,112 @@
+//! System calls, for the C functions that this crate defines in place of the C library's: their numbers, which each processor
+//! has its own of, how one is made, and how C functions give its result. Knows nothing of executions.
+
+use ::std::ffi::{c_int, c_long};
+
+pub(crate) use numbers::*;
+
+#[cfg(target_arch = "x86_64")]
+mod numbers {
+    use super::c_long;
+
+    pub(crate) const WRITE: c_long = 1;
+    pub(crate) const CLOSE: c_long = 3;
+    pub(crate) const FSTAT: c_long = 5;
+    pub(crate) const RT_SIGACTION: c_long = 13;
+    pub(crate) const SENDTO: c_long = 44;
+    pub(crate) const SOCKETPAIR: c_long = 53;
+    pub(crate) const FUTEX: c_long = 202;
+    pub(crate) const EXIT_GROUP: c_long = 231;
+    pub(crate) const EPOLL_CTL: c_long = 233;
+    pub(crate) const EPOLL_PWAIT: c_long = 281;
+    pub(crate) const TIMERFD_CREATE: c_long = 283;
+    pub(crate) const EVENTFD2: c_long = 290;
+    pub(crate) const EPOLL_CREATE1: c_long = 291;
+    pub(crate) const GETRANDOM: c_long = 318;
+}
+
+#[cfg(target_arch = "aarch64")]
+mod numbers {
+    use super::c_long;
+
+    pub(crate) const EVENTFD2: c_long = 19;
+    pub(crate) const EPOLL_CREATE1: c_long = 20;
+    pub(crate) const EPOLL_CTL: c_long = 21;
+    pub(crate) const EPOLL_PWAIT: c_long = 22;
+    pub(crate) const CLOSE: c_long = 57;
+    pub(crate) const WRITE: c_long = 64;
+    pub(crate) const FSTAT: c_long = 80;
+    pub(crate) const TIMERFD_CREATE: c_long = 85;
+    pub(crate) const EXIT_GROUP: c_long = 94;
+    pub(crate) const FUTEX: c_long = 98;
+    pub(crate) const RT_SIGACTION: c_long = 134;
+    pub(crate) const SOCKETPAIR: c_long = 199;
+    pub(crate) const SENDTO: c_long = 206;
+    pub(crate) const GETRANDOM: c_long = 278;
+}
+
+unsafe extern "C" {
+    fn __errno_location() -> *mut c_int;
+}
+
+/// The result of a system call as C functions give it.
+pub(crate) fn answer_of(result: c_long) -> c_long {
+    if (-4095..0).contains(&result) { answer(Err(-result as c_int)) } else { result }
+}
+
+/// A result as C functions give it.
+pub(crate) fn answer(result: Result<(), c_int>) -> c_long {
+    let Err(error) = result else { return 0 };
+    // SAFETY: the address of the calling thread's `errno`.
+    unsafe { *__errno_location() = error };
+    -1
+}
+
+/// The system call itself.
+///
+/// # Safety
+/// As the system call.
+pub(crate) unsafe fn system(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    let result: c_long;
+    // SAFETY: the registers are those of a system call on x86-64 Linux; what it does is the caller's affair.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        ::std::arch::asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") a,
+            in("rsi") b,
+            in("rdx") c,
+            in("r10") d,
+            in("r8") e,
+            in("r9") f,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack)
+        );
+    }
+    // SAFETY: as above, on AArch64 Linux, which keeps all other registers.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        ::std::arch::asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a => result,
+            in("x1") b,
+            in("x2") c,
+            in("x3") d,
+            in("x4") e,
+            in("x5") f,
+            options(nostack)
+        );
+    }
+    result
+}
