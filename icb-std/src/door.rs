@@ -4,11 +4,12 @@
 pub(crate) use icb_core::runtime::BEGIN_DATE;
 pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, AtomicType, Effect, Handle, InitialState, ObjectInit, ThreadBody, ThreadEnd,
-    ThreadMain, active, atomic, atomic_exchange, cell, cell_end, cell_pointer_end, count, count_last,
+    ThreadMain, active, atomic, atomic_exchange, caught, cell, cell_end, cell_pointer_end, count, count_last,
     count_left, current, engine_works, enter_static, epoch, fence, giving_up, initial_bytes, is_finished,
-    join, leave_at_abort, leave_value, let_go, local, local_destroyed, mixed, now, on_execution_end, outside,
-    panic_handled, panicking, park, pause, random_key, resumes_unwinding, set_local, spawn, take_over,
-    thread_key, thread_name, unpark, unseen, value_goes, value_gone, without_unwinding,
+    join, leave, leave_at_abort, leave_value, let_go, local, local_destroyed, mixed, now, on_execution_end,
+    outside, panic_handled, panicking, park, pause, random_key, resumes_unwinding, set_local, spawn,
+    take_over, thread_key, thread_name, thread_path, unpark, unseen, value_goes, value_gone,
+    without_unwinding,
 };
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
