@@ -1,8 +1,9 @@
 //! Partial-order reduction loses nothing on random programs of the rest of std: see `reduction_campaign.rs`, and
 //! `random_real/generate/features.rs` for what these programs are about.
 //!
-//! The long run: `ICB_SEEDS=0..100000 cargo test --release -p icb-tests --test reduction_features -- --nocapture --exact
-//! features_keep_their_outcomes`.
+//! The long run: `ICB_SEEDS=0..1000 cargo test --release -p icb-tests --test reduction_features -- --nocapture --exact
+//! features_keep_their_outcomes`, and the next thousand in a process of its own: threads that cannot be unwound where an execution is
+//! given up keep their stacks, of which a process has no more than some ten thousand. `ICB_MOST` is the most executions of a plain search.
 
 use icb_core::reduction::{Flaw, Visited};
 use icb_tests::random_real::compare::{
@@ -43,7 +44,7 @@ fn with_table(program: &Program, manner: Manner) -> Result<Tally, Difference> {
     compare_bound_by_bound(program, manner, MAX_BOUND, max_executions(), &mut search)
 }
 
-/// Programs are larger in a run that asks for it.
+/// A run may ask for larger programs, or for smaller ones.
 fn max_executions() -> u64 {
     std::env::var("ICB_MOST").ok().and_then(|text| text.parse().ok()).unwrap_or(MAX_EXECUTIONS)
 }
