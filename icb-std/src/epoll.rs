@@ -1,18 +1,19 @@
 //! `epoll(7)` as event loops wait with it (`mio`, and so `tokio`): this file defines the C functions `epoll_create1`,
-//! `epoll_wait`, `epoll_ctl`, `eventfd`, `socketpair`, `write`, `send` and `close`, which in an execution see to it that a thread that
-//! waits for events lets others go on, and that a wait with a time ends by the model's clock; otherwise they are the system's.
+//! `epoll_wait`, `epoll_ctl`, `eventfd`, `socketpair`, `read`, `recv`, `write`, `send` and `close`, which in an execution see to it that a
+//! thread that waits for events lets others go on, that a wait with a time ends by the model's clock, and that every order of what
+//! threads do to the same files is tried; otherwise they are the system's.
 //!
 //! Modelled: waiting for what other threads of the execution write to an event counter (`eventfd(2)`, by which an event loop
 //! is woken) or to a pair of sockets that the process has made for itself, and for time. The interest lists, counters and
-//! sockets are the system's own, and are asked without waiting. What happens to a pair of sockets in another way (`sendmsg(2)`, say, or
-//! a read that makes room) is seen when nobody else can go on. Not modelled: events that come from outside (other sockets,
+//! sockets are the system's own, and are asked without waiting, one thread at a time: all of them are one object, so to speak. What happens
+//! to a pair of sockets in another way (`sendmsg(2)`, say) is seen when nobody else can go on. Not modelled: events that come from outside (other sockets,
 //! files, timers of the system; a pair of sockets, where a signal's handler may write to it): a test that comes to wait for nothing else
 //! leaves the model.
 
 use crate::door;
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
-use ::std::ffi::{c_int, c_uint};
+use ::std::ffi::{c_int, c_long, c_uint};
 use ::std::sync::{MutexGuard, PoisonError};
 use ::std::time::Duration;
 
@@ -30,7 +31,7 @@ const MAX_WAITS: u32 = 8;
 /// Keeps the functions below in every program that is linked with this crate.
 #[used]
 static KEEP: Functions =
-    Functions { epoll_create1, epoll_wait, epoll_ctl, eventfd, socketpair, write, send, close };
+    Functions { epoll_create1, epoll_wait, epoll_ctl, eventfd, socketpair, read, recv, write, send, close };
 
 #[expect(dead_code, reason = "what is kept is the functions, for C code")]
 struct Functions {
@@ -39,6 +40,8 @@ struct Functions {
     epoll_ctl: unsafe extern "C" fn(c_int, c_int, c_int, usize) -> c_int,
     eventfd: unsafe extern "C" fn(c_uint, c_int) -> c_int,
     socketpair: unsafe extern "C" fn(c_int, c_int, c_int, *mut [c_int; 2]) -> c_int,
+    read: unsafe extern "C" fn(c_int, usize, usize) -> isize,
+    recv: unsafe extern "C" fn(c_int, usize, usize, c_int) -> isize,
     write: unsafe extern "C" fn(c_int, usize, usize) -> isize,
     send: unsafe extern "C" fn(c_int, usize, usize, c_int) -> isize,
     close: unsafe extern "C" fn(c_int) -> c_int,
@@ -48,6 +51,8 @@ struct Functions {
 struct Files {
     /// Those that only the process itself writes to. Whoever does may wake somebody.
     inside: Vec<c_int>,
+    /// Those, and what they were before they were closed: whether that has happened already is not asked.
+    known: Vec<c_int>,
     /// Which of these are sockets. A duplicate (`dup(2)`) is the same one.
     sockets: Vec<Identity>,
     /// Interest lists.
@@ -65,6 +70,7 @@ type Identity = [u64; 2];
 
 const NONE: Files = Files {
     inside: Vec::new(),
+    known: Vec::new(),
     sockets: Vec::new(),
     lists: Vec::new(),
     has_sockets: false,
@@ -75,6 +81,10 @@ const NONE: Files = Files {
 impl Files {
     fn is_socket(&self, file: c_int) -> bool {
         !self.sockets.is_empty() && self.sockets.contains(&identity(file))
+    }
+
+    fn is_known(&self, file: c_int) -> bool {
+        self.known.contains(&file) || self.is_socket(file)
     }
 
     fn is_inside(&self, file: c_int) -> bool {
@@ -112,11 +122,11 @@ fn handles_signals() -> bool {
 
 static FILES: ::std::sync::Mutex<Files> = ::std::sync::Mutex::new(NONE);
 
-/// Held while it is looked whether there are events, and while something is written that may be one.
+/// Held while it is looked whether there are events, and while something is done that may make one, or be the end of one.
 static EVENTS: Mutex<()> = Mutex::new(());
 /// What holds it.
 type Held = crate::sync::MutexGuard<'static, ()>;
-/// Something has been written.
+/// Something has been done that may be an event for somebody.
 static CHANGED: Condvar = Condvar::of_epoll();
 
 /// Never held at a step.
@@ -151,12 +161,18 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
     let ask = |timeout: c_int| {
         let (epoll, count, timeout) = (epoll as usize, count as usize, timeout as usize);
         // SAFETY: the caller's promise.
-        let result = unsafe { system(system::EPOLL_PWAIT, epoll, events, count, timeout, 0, 0) };
-        answer_of(result) as c_int
+        unsafe { system(system::EPOLL_PWAIT, epoll, events, count, timeout, 0, 0) }
     };
-    if timeout == 0 || !door::is_modelled() {
-        return ask(timeout);
-    }
+    let result = match door::is_modelled() {
+        false => ask(timeout),
+        true if timeout == 0 => alone(|| ask(0)),
+        true => wait_modelled(epoll, timeout, &ask),
+    };
+    answer_of(result) as c_int
+}
+
+/// A wait for events that lasts so many milliseconds, or for ever.
+fn wait_modelled(epoll: c_int, timeout: c_int, ask: &dyn Fn(c_int) -> c_long) -> c_long {
     let duration = u64::try_from(timeout).ok().map(Duration::from_millis);
     door::without_unwinding(|| {
         let mut held = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,8 +205,10 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_ctl(epoll: c_int, action: c_int, file: c_int, event: usize) -> c_int {
     // SAFETY: the caller's promise.
-    let result =
-        unsafe { system(system::EPOLL_CTL, epoll as usize, action as usize, file as usize, event, 0, 0) };
+    let ask =
+        || unsafe { system(system::EPOLL_CTL, epoll as usize, action as usize, file as usize, event, 0, 0) };
+    // What is waited for from now on may be there.
+    let result = if door::is_modelled() { ask_and_tell_all(ask) } else { ask() };
     if result == 0 && action == EPOLL_CTL_ADD && door::is_modelled() {
         note(|files| {
             files.has_outside |= !files.is_inside(file);
@@ -224,7 +242,10 @@ pub(crate) unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
     let made =
         answer_of(unsafe { system(system::EVENTFD2, value as usize, flags as usize, 0, 0, 0, 0) }) as c_int;
     if made >= 0 && door::is_modelled() {
-        note(|files| files.inside.push(made));
+        note(|files| {
+            files.inside.push(made);
+            files.known.push(made);
+        });
     }
     made
 }
@@ -243,25 +264,67 @@ unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, mad
         let pair = unsafe { *made };
         note(|files| {
             files.inside.extend(pair);
+            files.known.extend(pair);
             files.sockets.extend(pair.map(identity));
         });
     }
     answer_of(result) as c_int
 }
 
-/// Does something to a file that may be an event for somebody.
-fn changes<R>(file: c_int, ask: impl FnOnce() -> R) -> R {
-    if door::is_modelled() && files().is_inside(file) { tell(ask) } else { ask() }
+/// Does something to a file. If it is one of the execution's own: alone, as it depends on what others do to it.
+fn ask_alone(file: c_int, ask: impl FnOnce() -> c_long) -> c_long {
+    if !door::is_modelled() || !files().is_known(file) { ask() } else { alone(|| ask_and_tell(file, ask)) }
 }
 
-/// Does it, and wakes all who wait for events.
-fn tell<R>(ask: impl FnOnce() -> R) -> R {
-    door::without_unwinding(|| {
-        let _held = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+/// Does it, and wakes all who wait for events, if they may see it: a socket has another end, where there is room again after a read.
+fn ask_and_tell(file: c_int, ask: impl FnOnce() -> c_long) -> c_long {
+    let is_socket = files().is_socket(file);
+    let result = ask();
+    if is_socket {
+        CHANGED.notify_all();
+    }
+    result
+}
+
+/// The same of something that may be an event for somebody, whatever the file is.
+fn ask_and_tell_all(ask: impl FnOnce() -> c_long) -> c_long {
+    alone(|| {
         let result = ask();
         CHANGED.notify_all();
         result
     })
+}
+
+fn alone<R>(ask: impl FnOnce() -> R) -> R {
+    door::without_unwinding(|| {
+        let _held = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        ask()
+    })
+}
+
+// What the system answers becomes the C function's answer last of all: `errno` is one for all threads of an execution, so that no step
+// must come in between.
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn read(file: c_int, bytes: usize, count: usize) -> isize {
+    // SAFETY: the caller's promise.
+    let ask = || unsafe { system(system::READ, file as usize, bytes, count, 0, 0, 0) };
+    answer_of(ask_alone(file, ask)) as isize
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recv(file: c_int, bytes: usize, count: usize, flags: c_int) -> isize {
+    // SAFETY: the caller's promise.
+    let ask = || unsafe { system(system::RECVFROM, file as usize, bytes, count, flags as usize, 0, 0) };
+    answer_of(ask_alone(file, ask)) as isize
 }
 
 /// The C function of this name.
@@ -270,10 +333,10 @@ fn tell<R>(ask: impl FnOnce() -> R) -> R {
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(file: c_int, bytes: usize, count: usize) -> isize {
-    changes(file, || {
-        // SAFETY: the caller's promise.
-        answer_of(unsafe { system(system::WRITE, file as usize, bytes, count, 0, 0, 0) }) as isize
-    })
+    // SAFETY: the caller's promise.
+    let ask = || unsafe { system(system::WRITE, file as usize, bytes, count, 0, 0, 0) };
+    let is_known = door::is_modelled() && files().is_known(file);
+    answer_of(if is_known { ask_and_tell_all(ask) } else { ask() }) as isize
 }
 
 /// The C function of this name.
@@ -282,31 +345,25 @@ unsafe extern "C" fn write(file: c_int, bytes: usize, count: usize) -> isize {
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn send(file: c_int, bytes: usize, count: usize, flags: c_int) -> isize {
-    let ask = || {
-        // SAFETY: the caller's promise.
-        let result = unsafe { system(system::SENDTO, file as usize, bytes, count, flags as usize, 0, 0) };
-        answer_of(result) as isize
-    };
+    // SAFETY: the caller's promise.
+    let ask = || unsafe { system(system::SENDTO, file as usize, bytes, count, flags as usize, 0, 0) };
     // A signal's handler, which may be what calls this, must neither take a lock nor let others go on.
-    if door::is_modelled() && handles_signals() { ask() } else { changes(file, ask) }
+    let is_known = door::is_modelled() && !handles_signals() && files().is_known(file);
+    answer_of(if is_known { ask_and_tell_all(ask) } else { ask() }) as isize
 }
 
-/// The C function of this name. Who is at the other end of a pair of sockets sees it; a counter has no other end.
+/// The C function of this name. Who is at the other end of a pair of sockets sees it; a counter has no other end, but is in lists.
 ///
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn close(file: c_int) -> c_int {
     let ask = || {
+        if door::is_modelled() {
+            files().inside.retain(|&known| known != file);
+        }
         // SAFETY: the caller's promise.
-        answer_of(unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) }) as c_int
+        unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) }
     };
-    if !door::is_modelled() {
-        return ask();
-    }
-    let mut files = self::files();
-    let is_socket = files.inside.contains(&file) && files.is_socket(file);
-    files.inside.retain(|&known| known != file);
-    drop(files);
-    if is_socket { tell(ask) } else { ask() }
+    answer_of(ask_alone(file, ask)) as c_int
 }

@@ -9,11 +9,13 @@ pub(crate) use numbers::*;
 mod numbers {
     use super::c_long;
 
+    pub(crate) const READ: c_long = 0;
     pub(crate) const WRITE: c_long = 1;
     pub(crate) const CLOSE: c_long = 3;
     pub(crate) const FSTAT: c_long = 5;
     pub(crate) const RT_SIGACTION: c_long = 13;
     pub(crate) const SENDTO: c_long = 44;
+    pub(crate) const RECVFROM: c_long = 45;
     pub(crate) const SOCKETPAIR: c_long = 53;
     pub(crate) const FUTEX: c_long = 202;
     pub(crate) const EXIT_GROUP: c_long = 231;
@@ -34,6 +36,7 @@ mod numbers {
     pub(crate) const EPOLL_CTL: c_long = 21;
     pub(crate) const EPOLL_PWAIT: c_long = 22;
     pub(crate) const CLOSE: c_long = 57;
+    pub(crate) const READ: c_long = 63;
     pub(crate) const WRITE: c_long = 64;
     pub(crate) const FSTAT: c_long = 80;
     pub(crate) const TIMERFD_CREATE: c_long = 85;
@@ -42,6 +45,7 @@ mod numbers {
     pub(crate) const RT_SIGACTION: c_long = 134;
     pub(crate) const SOCKETPAIR: c_long = 199;
     pub(crate) const SENDTO: c_long = 206;
+    pub(crate) const RECVFROM: c_long = 207;
     pub(crate) const GETRANDOM: c_long = 278;
 }
 

@@ -7,9 +7,11 @@ use icb_std::cell::UnsafeCell;
 use icb_std::model::{Builder, FailureKind, Reduction, Report};
 use icb_std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use icb_std::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
+use icb_std::time::Instant;
 use icb_std::{thread, thread_local};
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU64 as Real;
+use std::time::Duration;
 
 fn explore(bound: u32, f: impl Fn() + Send + Sync + 'static) -> Report {
     Builder::new().max_bound(bound).explore(f)
@@ -348,6 +350,49 @@ fn a_scope_passes_a_panic_on() {
             });
         });
         assert!(result.is_err());
+    });
+}
+
+/// As in `std`, where the panic goes to whoever has the handle: also if the scope has come to its end before that thread.
+#[test]
+fn a_scope_leaves_a_panic_to_the_thread_that_joins() {
+    for (joins, reduction) in [true, false]
+        .into_iter()
+        .flat_map(|joins| [Reduction::None, Reduction::PartialOrder].map(|reduction| (joins, reduction)))
+    {
+        let report = Builder::new().max_bound(2).reduction(reduction).explore(move || {
+            let result = icb_std::panic::catch_unwind(|| {
+                thread::scope(|scope| {
+                    let panics = scope.spawn(|| panic!("expected"));
+                    scope.spawn(move || {
+                        if joins {
+                            assert!(panics.join().is_err())
+                        }
+                    });
+                });
+            });
+            assert_eq!(result.is_ok(), joins);
+        });
+        assert!(report.failure.is_none(), "{report:?}");
+    }
+}
+
+/// Whoever wants to wait for ever asks for the longest time there is, which no clock can show.
+#[test]
+fn the_longest_time_may_be_over() {
+    passes(2, || {
+        let other = thread::spawn(|| {
+            thread::park_timeout(Duration::MAX);
+            thread::sleep(Duration::MAX);
+        });
+        let (mutex, condvar) = (Mutex::new(()), Condvar::new());
+        let began = Instant::now();
+        assert!(condvar.wait_timeout(mutex.lock().unwrap(), Duration::MAX).unwrap().1.timed_out());
+        let (sender, receiver) = mpsc::channel::<()>();
+        assert!(receiver.recv_timeout(Duration::MAX).is_err());
+        assert!(began.elapsed() > Duration::from_secs(1 << 32));
+        drop(sender);
+        other.join().unwrap();
     });
 }
 

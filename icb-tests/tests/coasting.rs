@@ -5,8 +5,8 @@
 
 use icb_core::program::{End, Program, Strategy};
 use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
-use icb_tests::random_real::compare::{MANNERS, WEAK_MANNERS};
-use icb_tests::random_real::generate;
+use icb_tests::random_real::compare::{DETACHED_MANNERS, MANNERS, WEAK_MANNERS};
+use icb_tests::random_real::generate::{self, features};
 use icb_tests::random_real::language::Instruction::{self, *};
 use icb_tests::random_real::language::{Order, Program as RandomProgram, Thread};
 use icb_tests::random_real::search::{Manner, body};
@@ -97,6 +97,17 @@ fn coasting_changes_nothing_but_the_time() {
     println!("{compared:?} executions compared, {coasted:?} steps coasted, {landed:?} landings");
     assert!(coasted.into_inner() > compared.into_inner() / 10, "too little was coasted");
     assert!(landed.into_inner() > 100 || seeds::from_environment().is_some(), "there were too few landings");
+}
+
+/// The same of the rest of std, and where threads that wait for ever are no failure.
+#[test]
+fn coasting_changes_nothing_with_other_features() {
+    seeds::for_each(seeds::from_environment().unwrap_or(0..78), |seed| {
+        let program = features::program(seed);
+        for manner in MANNERS.into_iter().chain(DETACHED_MANNERS) {
+            compare(&program, manner, &mut search(), &mut search().without_coasting());
+        }
+    });
 }
 
 /// The same where a search is cut up into items after a few executions each.

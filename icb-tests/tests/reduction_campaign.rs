@@ -9,7 +9,7 @@ use icb_core::reduction::{Flaw, Visited};
 use icb_core::search::ContextBounded;
 use icb_std::model::{Builder, Reduction, Report};
 use icb_tests::random_real::compare::{
-    Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_bound_by_bound, shrink,
+    DETACHED_MANNERS, Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_bound_by_bound, shrink,
 };
 use icb_tests::random_real::generate;
 use icb_tests::random_real::language::Instruction::{self, *};
@@ -81,6 +81,12 @@ fn random_programs_keep_their_outcomes() {
 #[test]
 fn random_programs_with_stale_values_keep_their_outcomes() {
     campaign(&WEAK_MANNERS, seeds::from_environment().unwrap_or(WEAK_SEEDS));
+}
+
+/// Threads that wait for ever are no failure then, so that nothing else that they could have done may be lost either.
+#[test]
+fn random_programs_that_end_with_their_main_thread_keep_their_outcomes() {
+    campaign(&DETACHED_MANNERS, seeds::from_environment().unwrap_or(WEAK_SEEDS));
 }
 
 /// The search with a table of states: see `tests/visited.rs`.

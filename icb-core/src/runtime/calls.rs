@@ -147,10 +147,29 @@ pub fn is_finished(thread: ThreadId) -> bool {
 }
 
 /// The calling thread has found out, by means that are no step, that the thread has left it what it shared with it: what
-/// the thread has done so far happens before what the caller does from now on.
+/// the thread has done so far happens before what the caller does from now on. If it is the thread itself, its handle has been given up
+/// before ([`let_go`]), and what it does next depends on that.
 pub fn take_over(thread: ThreadId) {
     if let Some(running) = running() {
-        running.with(|e| e.take_over(thread.index()));
+        running.with(|e| {
+            if e.current == thread.index() {
+                e.tell_freed(e.threads[thread.index()].object);
+            }
+            e.take_over(thread.index());
+        });
+    }
+}
+
+/// The calling thread is about to let go of what it shares with whoever joins it. If its thread-locals have something to do after that, this
+/// is not part of its end, and whoever gives up the handle ([`let_go`]) finds out.
+pub fn leave() {
+    if let Some(running) = running() {
+        running.with(|e| {
+            let thread = &e.threads[e.current];
+            if thread.locals.iter().any(|local| local.needs_drop) {
+                e.tell_freed(thread.object);
+            }
+        });
     }
 }
 
@@ -207,6 +226,23 @@ pub fn thread_key() -> u64 {
     })
 }
 
+/// Which thread it is, in every execution: the index of its spawn among those of its parent, after that of its parent, and so on up to the
+/// main thread.
+#[must_use]
+pub fn thread_path(thread: ThreadId) -> Vec<u64> {
+    let mut path = Vec::new();
+    let Some(running) = running() else { return path };
+    running.with(|e| {
+        let mut thread = thread.index();
+        while let Some(parent) = e.threads[thread].parent {
+            path.push(e.threads[thread].spawn_index);
+            thread = parent;
+        }
+    });
+    path.reverse();
+    path
+}
+
 /// Odd, and its bits are spread; any such number would do.
 const KEY_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -214,6 +250,13 @@ const KEY_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 #[must_use]
 pub fn panicking() -> Option<bool> {
     running().map(|running| running.with(execution_is_unwinding))
+}
+
+/// The calling thread has caught a panic; whether it was unwinding already when what panicked began.
+pub fn caught(unwinding: bool) {
+    if let Some(running) = running() {
+        running.with(|e| e.threads[e.current].unwinding = unwinding);
+    }
 }
 
 /// Runs `f`, which code calls that must not be unwound (it takes what calls `f` for a function of C). A thread that waits in

@@ -49,10 +49,10 @@ pub use allocator::{Allocator, allocation_count, engine_works, is_installed as a
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, atomic_exchange, fence};
 pub use backtrace::backtrace_count;
 pub use calls::{
-    BEGIN_DATE, BEGIN_UPTIME, ThreadBody, ThreadEnd, ThreadMain, choose, current, enter_static, epoch,
-    giving_up, is_finished, join, leave_value, let_go, local, local_destroyed, now, on_execution_end,
-    outside, panic_handled, panicking, park, pause, random_key, set_local, spawn, take_over, thread_key,
-    thread_name, unpark, without_unwinding,
+    BEGIN_DATE, BEGIN_UPTIME, ThreadBody, ThreadEnd, ThreadMain, caught, choose, current, enter_static,
+    epoch, giving_up, is_finished, join, leave, leave_value, let_go, local, local_destroyed, now,
+    on_execution_end, outside, panic_handled, panicking, park, pause, random_key, set_local, spawn,
+    take_over, thread_key, thread_name, thread_path, unpark, without_unwinding,
 };
 pub use execution::Settings;
 pub use image::initial_bytes;

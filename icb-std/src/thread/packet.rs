@@ -13,7 +13,7 @@ use ::std::mem::{ManuallyDrop, MaybeUninit};
 use ::std::panic::{AssertUnwindSafe, catch_unwind};
 use ::std::ptr::NonNull;
 use ::std::sync::Arc;
-use ::std::sync::atomic::{AtomicBool, Ordering};
+use ::std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What one thread shares with whoever joins it. Handles do not know what its closure `C` is.
 struct Packet<'scope, T, C: ?Sized> {
@@ -103,6 +103,7 @@ impl<T, F: FnOnce() -> T> Packet<'_, T, Closure<F>> {
         }
         // SAFETY: nobody else reaches the result before this thread has ended; there was none, as the closure is run once.
         unsafe { this.result.get().write(Some(result)) };
+        door::leave();
         drop(this);
         if panicked { ThreadEnd::Panicked(None) } else { ThreadEnd::Returned }
     }
@@ -123,7 +124,8 @@ pub(super) struct Outcome {
     /// Its closure is gone: it has returned, panicked, or will never be called.
     over: AtomicBool,
     panicked: AtomicBool,
-    joined: AtomicBool,
+    /// Who has joined it explicitly: one more than the thread's number.
+    joined_by: AtomicUsize,
 }
 
 impl Outcome {
@@ -131,9 +133,9 @@ impl Outcome {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Whether somebody has joined the thread explicitly.
-    pub(super) fn joined(&self) -> bool {
-        self.joined.load(Ordering::Relaxed)
+    /// Who has joined the thread explicitly.
+    pub(super) fn joined_by(&self) -> Option<door::ThreadId> {
+        self.joined_by.load(Ordering::Relaxed).checked_sub(1).map(door::ThreadId::new)
     }
 
     pub(super) fn panicked(&self) -> bool {
@@ -169,7 +171,9 @@ impl<T, C: ?Sized> Drop for Packet<'_, T, C> {
 
 #[inline(never)]
 fn drop_result<T>(result: Option<Result<T>>) {
-    if catch_unwind(AssertUnwindSafe(|| drop(result))).is_err() {
+    let panicked = catch_unwind(AssertUnwindSafe(|| drop(result))).is_err();
+    // An execution that is given up unwinds whoever comes to a step.
+    if panicked && !door::giving_up() {
         eprintln!("fatal runtime error: thread result panicked on drop, aborting");
         ::std::process::abort();
     }
@@ -318,7 +322,8 @@ fn join_real(thread: Option<Box<::std::thread::JoinHandle<()>>>) {
 fn join_modelled(thread: door::ThreadId, epoch: u32, outcome: Option<&Outcome>) {
     door::join(thread, epoch);
     if let Some(outcome) = outcome {
-        outcome.joined.store(true, Ordering::Relaxed);
+        let by = door::current().map_or(0, |thread| thread.index() + 1);
+        outcome.joined_by.store(by, Ordering::Relaxed);
     }
 }
 

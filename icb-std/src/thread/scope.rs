@@ -1,12 +1,14 @@
-//! `thread::scope`. In an execution the threads that nobody has joined are joined, one by one, when the closure has
-//! returned or panicked; on real threads they are counted as in `std`.
+//! `thread::scope`. In an execution the threads that the scope's own thread has not joined are joined, one by one, when the closure has
+//! returned or panicked; on real threads they are counted as in `std`. Not modelled: that `std` does not wait for what the thread-locals of
+//! these threads do when they are dropped, and that it waits for ever where a handle is forgotten (`mem::forget`).
 
 use super::packet::{JoinInner, Outcome};
 use super::{Builder, Result, Thread, current};
 use crate::door;
+use crate::panic::{AssertUnwindSafe, catch_unwind};
 use ::std::fmt;
 use ::std::marker::PhantomData;
-use ::std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use ::std::panic::resume_unwind;
 use ::std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use ::std::sync::{Arc, Mutex, PoisonError};
 
@@ -58,22 +60,27 @@ impl ScopeData {
     #[track_caller]
     fn join_spawned(&self) {
         let mut borrowers = Borrowers { data: self, threads: Vec::new() };
+        let mut joined = 0;
         loop {
-            borrowers.threads = self.take_spawned();
-            if borrowers.threads.is_empty() {
-                return;
-            }
-            for (thread, outcome) in &borrowers.threads {
-                if outcome.joined() {
-                    continue;
-                }
+            borrowers.threads.append(&mut self.take_spawned());
+            // Each after its parent, and before what younger siblings of that have spawned here: an order that does not depend on which of
+            // them was quicker.
+            let left = &mut borrowers.threads[joined..];
+            left.sort_by_cached_key(|(thread, _)| door::thread_path(*thread));
+            let Some((thread, outcome)) = left.first() else { break };
+            // Whether others have joined it by now is not asked: that would be known in some order of the two only.
+            if outcome.joined_by() != door::current() {
                 door::join(*thread, door::epoch());
-                if outcome.panicked() {
-                    door::panic_handled(*thread);
-                    self.a_thread_panicked.store(true, Ordering::Relaxed);
-                }
             }
-            borrowers.check();
+            joined += 1;
+        }
+        borrowers.check();
+        // All who could have joined one of them have ended.
+        for (thread, outcome) in &borrowers.threads {
+            if outcome.joined_by().is_none() && outcome.panicked() {
+                door::panic_handled(*thread);
+                self.a_thread_panicked.store(true, Ordering::Relaxed);
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Random real programs, each a function of its seed.
 
+pub mod features;
+
 use super::language::{Crowd, Instruction, OBJECT_COUNT, Order, Program, Thread, Way};
 use Instruction::*;
 

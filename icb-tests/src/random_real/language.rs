@@ -108,6 +108,157 @@ pub enum Instruction {
     Panic,
     /// Whether time has passed since the thread began.
     Clock,
+    /// Locks, panics with the lock in hand, and catches that.
+    PoisonMutex(usize),
+    PoisonRwLock(usize),
+    ClearPoison(usize),
+    ClearRwPoison(usize),
+    IsRwPoisoned(usize),
+    /// `wait_while` the mutex holds less than so much.
+    WaitWhile(usize, u64),
+    WaitTimeoutWhile(usize, u64),
+    /// On the other condvar.
+    WaitElsewhere(usize),
+    WaitFor(usize, Span),
+    ReceiveFor(usize, Span),
+    ParkFor(Span),
+    /// `call_once_force`; as `CallOnce`, but that a panic is caught.
+    CallOnceForce {
+        once: usize,
+        variable: usize,
+        panics: bool,
+    },
+    /// `Once::wait`, if it panics, that is caught.
+    OnceWait(usize),
+    OnceWaitForce(usize),
+    OnceLockWait(usize),
+    /// `get_or_init` whose initialiser adds to a variable and panics if it was 0, which is caught.
+    OnceTryInit {
+        once: usize,
+        variable: usize,
+    },
+    /// A `LazyLock` whose initialiser adds to the variable of the same number; that of number 1 panics if it was 0. That is caught.
+    LazyForce(usize),
+    LazyGet(usize),
+    /// `iter().take(…)`.
+    ReceiveSome(usize, usize),
+    /// `try_iter()`.
+    TryReceiveAll(usize),
+    CloneSender(usize),
+    DropClonedSender(usize),
+    /// A message that adds to a variable when it is dropped; so for all parcels.
+    SendParcel(usize),
+    TrySendParcel(usize),
+    ReceiveParcel(usize),
+    TryReceiveParcel(usize),
+    ReceiveParcelTimeout(usize),
+    DropParcelSender(usize),
+    DropParcelReceiver(usize),
+    ArcWeakCount,
+    WeakClone,
+    WeakCounts,
+    ArcMakeMut,
+    ArcIntoInner,
+    ArcUnwrapOrClone,
+    /// `increment_strong_count`.
+    ArcCountUp,
+    /// Puts an `Arc` where others can take it.
+    ArcPut,
+    ArcTake,
+    /// Clones the one that lies there.
+    ArcPeek,
+    UnparkMain,
+    /// A child that the parent had spawned before.
+    UnparkSibling(usize),
+    /// Leaves its handle in a slot, and waits until the variable is not 0, so many times at most.
+    BlockOn {
+        variable: usize,
+        turns: usize,
+    },
+    /// Sets the variable, and unparks whoever has left a handle.
+    Wake(usize),
+    /// Gives a thread-local something that it will do when the thread ends.
+    Leave(Farewell),
+    /// Spawns threads in a scope, does the next instructions in it, and waits at its end; a panic of the scope is caught.
+    Scope {
+        first: usize,
+        count: usize,
+        inner: usize,
+        handle: Handle,
+    },
+    /// Spawns a thread in the scope that this thread was spawned in.
+    SpawnInScope(usize),
+    /// Does the next instructions and catches their panic.
+    Catch(usize),
+    /// `fetch_update`, which doubles and adds one, and refuses what is larger than 2.
+    Update(usize, Order),
+    /// A loop of weak exchanges.
+    ExchangeLoop(usize),
+    /// Bytes that lie next to each other.
+    ByteLoad(usize),
+    ByteStore(usize, u8),
+    ByteAdd(usize),
+    /// Reads a variable while it writes to a cell.
+    CellAround {
+        cell: usize,
+        variable: usize,
+    },
+    /// What crates do that call the system: on a number of 32 bits.
+    FutexStore(usize, u32),
+    FutexAdd(usize),
+    FutexWait(usize, u32),
+    FutexWaitTimeout(usize, u32),
+    FutexWake(usize, u32),
+    /// On event counters, and on a list of all of them.
+    EventWrite(usize),
+    EventRead(usize),
+    /// Which have something, waiting for it.
+    EventsWait,
+    EventsWaitTimeout,
+    /// Which have something now.
+    EventsPoll,
+    /// On a pair of sockets, which the list knows too.
+    SocketSend,
+    SocketReceive,
+    SocketClose,
+}
+
+/// How long a wait lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "their names say it")]
+pub enum Span {
+    Zero,
+    Short,
+    Long,
+    Ever,
+}
+
+/// What is done when a thread ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Farewell {
+    /// It adds to a variable.
+    Adds(usize),
+    /// It takes a lock for a moment, and adds to what the mutex holds.
+    Locks(usize),
+    /// It unparks the main thread.
+    Unparks,
+    /// It notifies one.
+    Notifies(usize),
+    /// It gives up an `Arc`.
+    Drops,
+}
+
+/// What becomes of the handle of the first thread of a scope.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Handle {
+    /// It is dropped.
+    Dropped,
+    /// It is joined within the scope.
+    Joined,
+    /// It is joined by the second thread, when that has done everything else.
+    PassedOn,
+    /// It is asked whether the thread has ended.
+    Asked,
 }
 
 /// What a loop that waits changes each time round.
@@ -197,7 +348,12 @@ impl Program {
     /// The thread whose code spawns this one.
     #[must_use]
     pub fn parent(&self, child: usize) -> Option<usize> {
-        self.threads.iter().position(|thread| thread.code.contains(&Instruction::Spawn(child)))
+        let spawns = |instruction: &Instruction| match *instruction {
+            Instruction::Spawn(spawned) | Instruction::SpawnInScope(spawned) => spawned == child,
+            Instruction::Scope { first, count, .. } => (first..first + count).contains(&child),
+            _ => false,
+        };
+        self.threads.iter().position(|thread| thread.code.iter().any(spawns))
     }
 
     /// Whether the thread is the main one or is spawned by one that is.

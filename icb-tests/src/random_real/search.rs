@@ -23,14 +23,6 @@ pub enum Outcome {
     Failed(String),
 }
 
-impl Outcome {
-    /// Whether a thread is left that waits on a condvar without a timeout.
-    #[must_use]
-    pub fn waits_for_ever_on_a_condvar(&self) -> bool {
-        matches!(self, Outcome::Deadlock(blocked, _) if blocked.iter().any(|action| action.starts_with("Reacquire")))
-    }
-}
-
 /// How executions are run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Manner {
@@ -40,6 +32,9 @@ pub struct Manner {
     pub spurious: bool,
     /// Whether loads of atomic variables may read stale values.
     pub weak_memory: bool,
+    /// Whether it is as under Rust's own harness: threads that wait for ever are no failure once the main thread has ended, and so are panics
+    /// that nobody takes; an execution that is given up runs to its end.
+    pub detached: bool,
 }
 
 impl Manner {
@@ -50,6 +45,9 @@ impl Manner {
             granularity: self.granularity,
             spurious: self.spurious,
             weak_memory: self.weak_memory,
+            detached: self.detached,
+            allow_unjoined_panics: self.detached,
+            run_out: self.detached,
             unwind_failed: true,
             max_steps: MAX_STEPS,
             ..Settings::default()
@@ -110,12 +108,11 @@ const MAX_STEPS: u64 = 600;
 pub fn search(program: &Program, manner: Manner, strategy: &mut dyn Strategy, max_executions: u64) -> Found {
     let (body, kept) = body(program);
     let found = watched::search(body, manner.settings(), strategy, Some(max_executions), |_, result| {
-        let shared = kept.take();
-        let record = || shared.map(|shared| shared.take_record()).unwrap_or_default();
+        let record = kept.take().map(|shared| shared.take_record()).unwrap_or_default();
         match &result.end {
-            End::Passed => Some(Outcome::Passed(record())),
+            End::Passed => Some(Outcome::Passed(record)),
             End::Failed(failure) if failure.kind == FailureKind::Deadlock => {
-                Some(Outcome::Deadlock(deadlock(failure), record()))
+                Some(Outcome::Deadlock(deadlock(failure), record))
             }
             End::Failed(failure) => Some(Outcome::Failed(failure.kind.to_string())),
             End::GivenUp => None,

@@ -4,7 +4,12 @@
 //! touched right after an operation, before the thread's next scheduling point, and what a walker does never depends
 //! on what others noted.
 
+mod features;
+mod system;
+
 use super::language::{Instruction, OBJECT_COUNT, Order, Program, Way};
+use features::{Parcel, Shelf};
+use icb_core::runtime::giving_up;
 use icb_std::cell::UnsafeCell;
 use icb_std::hint;
 use icb_std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -45,6 +50,7 @@ pub struct Shared {
     made: std::sync::Mutex<BTreeMap<u64, std::sync::Arc<Made>>>,
     hands: std::sync::Mutex<Vec<Option<Hand>>>,
     record: std::sync::Mutex<Record>,
+    shelf: Shelf,
 }
 
 /// An object that a thread makes while others run.
@@ -74,7 +80,7 @@ struct Cell(UnsafeCell<u64>);
 unsafe impl Sync for Cell {}
 
 impl Shared {
-    fn new(program: &std::sync::Arc<Program>) -> Self {
+    fn new(program: &std::sync::Arc<Program>, me: &std::sync::Weak<Shared>) -> Self {
         fn make<T>(f: impl Fn() -> T) -> Vec<T> {
             (0..OBJECT_COUNT).map(|_| f()).collect()
         }
@@ -97,11 +103,19 @@ impl Shared {
                 variables: vec![0; OBJECT_COUNT],
             }),
             program: std::sync::Arc::clone(program),
+            shelf: Shelf::new(program, me),
         }
     }
 
     fn record(&self) -> std::sync::MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The thread has seen this. Who catches what ends it when the execution is over goes on for a while, and sees nothing any more.
+    fn note(&self, thread: usize, value: u64) {
+        if !giving_up() {
+            self.record().seen[thread].push(value);
+        }
     }
 
     /// Uses every object that the program uses, and leaves it as it is.
@@ -116,7 +130,17 @@ impl Shared {
                 | Swap(v, ..)
                 | Assert(v)
                 | Defer(v)
-                | SkipIfZero(v, _) => v == object,
+                | SkipIfZero(v, _)
+                | Wake(v)
+                | LazyForce(v)
+                | Update(v, _)
+                | ExchangeLoop(v)
+                | SendParcel(v)
+                | TrySendParcel(v) => v == object,
+                BlockOn { variable, .. }
+                | CallOnceForce { variable, .. }
+                | OnceTryInit { variable, .. }
+                | CellAround { variable, .. } => variable == object,
                 Exchange { variable, .. }
                 | SpinWhileZero { variable, .. }
                 | AwaitNonZero { variable, .. }
@@ -128,11 +152,11 @@ impl Shared {
             if program.has(is_variable) {
                 self.variables[object].load(Ordering::Relaxed);
             }
-            let is_mutex = |instruction| matches!(instruction, Lock(m) | TryLock(m) | IsPoisoned(m) | Wait(m) | WaitTimeout(m) if m == object);
+            let is_mutex = |instruction| matches!(instruction, Lock(m) | TryLock(m) | IsPoisoned(m) | Wait(m) | WaitTimeout(m) | PoisonMutex(m) | WaitFor(m, _) if m == object);
             if program.has(is_mutex) {
                 drop(self.mutexes[object].lock());
             }
-            let is_rwlock = |instruction| matches!(instruction, Read(l) | TryRead(l) | Write(l) | TryWrite(l) if l == object);
+            let is_rwlock = |instruction| matches!(instruction, Read(l) | TryRead(l) | Write(l) | TryWrite(l) | PoisonRwLock(l) if l == object);
             if program.has(is_rwlock) {
                 drop(self.rwlocks[object].read());
             }
@@ -144,17 +168,21 @@ impl Shared {
                 self.condvars[object].notify_all();
             }
         }
+        self.use_shelf();
     }
 
-    /// What has been noted.
+    /// What has been noted, when the execution is over: a thread that never ended may keep all this for ever.
     pub fn take_record(&self) -> Record {
+        self.shelf.system.close();
         std::mem::take(&mut *self.record())
     }
 
     /// An access of a variable whose new value is noted.
     fn change(&self, variable: usize, f: impl FnOnce(&AtomicU64) -> (u64, Option<u64>)) -> u64 {
         let (read, written) = f(&self.variables[variable]);
-        if let Some(written) = written {
+        if let Some(written) = written
+            && !giving_up()
+        {
             self.record().variables[variable] = written;
         }
         read
@@ -186,16 +214,49 @@ impl Drop for Shared {
 struct Hand {
     senders: Vec<Option<AnySender>>,
     receivers: Vec<Option<Receiver<u64>>>,
+    parcel_senders: Vec<Option<AnySender<Parcel>>>,
+    parcel_receivers: Vec<Option<Receiver<Parcel>>>,
     arcs: Vec<Arc<Payload>>,
     parent: Option<Thread>,
+    main: Option<Thread>,
+    /// What the parent had spawned before.
+    siblings: Vec<(usize, Thread)>,
 }
 
-enum AnySender {
-    Unbounded(Sender<u64>),
-    Bounded(SyncSender<u64>),
+enum AnySender<T = u64> {
+    Unbounded(Sender<T>),
+    Bounded(SyncSender<T>),
 }
 
-impl Clone for AnySender {
+impl<T> AnySender<T> {
+    fn channel(capacity: Option<usize>) -> (Self, Receiver<T>) {
+        match capacity {
+            None => {
+                let (sender, receiver) = mpsc::channel();
+                (AnySender::Unbounded(sender), receiver)
+            }
+            Some(capacity) => {
+                let (sender, receiver) = mpsc::sync_channel(capacity);
+                (AnySender::Bounded(sender), receiver)
+            }
+        }
+    }
+
+    /// Whether it was sent; whether there is a receiver.
+    fn send(&self, value: T, tries: bool) -> u64 {
+        match (self, tries) {
+            (AnySender::Unbounded(sender), _) => u64::from(sender.send(value).is_err()),
+            (AnySender::Bounded(sender), false) => u64::from(sender.send(value).is_err()),
+            (AnySender::Bounded(sender), true) => match sender.try_send(value) {
+                Ok(()) => 0,
+                Err(TrySendError::Full(_)) => NOTHING,
+                Err(TrySendError::Disconnected(_)) => 1,
+            },
+        }
+    }
+}
+
+impl<T> Clone for AnySender<T> {
     fn clone(&self) -> Self {
         match self {
             AnySender::Unbounded(sender) => AnySender::Unbounded(sender.clone()),
@@ -205,14 +266,15 @@ impl Clone for AnySender {
 }
 
 /// What an `Arc` holds.
+#[derive(Clone)]
 struct Payload {
     value: u64,
-    counts: Option<std::sync::Arc<Shared>>,
+    counts: Option<std::sync::Weak<Shared>>,
 }
 
 impl Drop for Payload {
     fn drop(&mut self) {
-        if let Some(shared) = &self.counts {
+        if let Some(shared) = self.counts.as_ref().and_then(std::sync::Weak::upgrade) {
             shared.add(0, 10, Ordering::Relaxed);
         }
     }
@@ -232,7 +294,7 @@ impl Drop for Deferred<'_> {
 
 /// Runs the program once. `keep` is given what the threads share before they begin.
 pub fn run(program: &std::sync::Arc<Program>, keep: impl FnOnce(std::sync::Arc<Shared>)) {
-    let shared = std::sync::Arc::new(Shared::new(program));
+    let shared = std::sync::Arc::new_cyclic(|me| Shared::new(program, me));
     keep(std::sync::Arc::clone(&shared));
     (0..program.crowd.threads).for_each(|_| drop(thread::spawn(|| ()).join()));
     shared.crowd.iter().for_each(|variable| variable.store(1, Ordering::Relaxed));
@@ -240,7 +302,7 @@ pub fn run(program: &std::sync::Arc<Program>, keep: impl FnOnce(std::sync::Arc<S
         shared.use_everything();
     }
     let mine = deal(&shared);
-    walk(&shared, 0, mine);
+    walk(&shared, 0, mine, None);
 }
 
 /// The main thread makes the ends of channels and the `Arc`s for everybody.
@@ -250,21 +312,10 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
     let count = program.threads.len();
     let mut hands: Vec<Hand> = (0..count).map(|_| Hand::default()).collect();
     for (channel, &(capacity, receiving)) in program.channels.iter().enumerate() {
-        let uses = |instruction: &Instruction| matches!(*instruction, Send(c) | TrySend(c) | DropSender(c) if c == channel);
-        let used = program.has(|instruction| {
-            uses(&instruction)
-                || matches!(instruction, Receive(c) | TryReceive(c) | ReceiveTimeout(c) | DropReceiver(c) if c == channel)
-        });
-        let mut ends = used.then(|| match capacity {
-            None => {
-                let (sender, receiver) = mpsc::channel();
-                (AnySender::Unbounded(sender), receiver)
-            }
-            Some(capacity) => {
-                let (sender, receiver) = mpsc::sync_channel(capacity);
-                (AnySender::Bounded(sender), receiver)
-            }
-        });
+        let uses = |instruction: &Instruction| matches!(*instruction, Send(c) | TrySend(c) | DropSender(c) | CloneSender(c) if c == channel);
+        let receives = |instruction: Instruction| matches!(instruction, Receive(c) | TryReceive(c) | ReceiveTimeout(c) | DropReceiver(c) | ReceiveFor(c, _) | ReceiveSome(c, _) | TryReceiveAll(c) if c == channel);
+        let used = program.has(|instruction| uses(&instruction) || receives(instruction));
+        let mut ends = used.then(|| AnySender::channel(capacity));
         let sending =
             |thread: &usize| program.is_spawned(*thread) && program.threads[*thread].code.iter().any(uses);
         let mut senders: Vec<usize> = (0..count).filter(sending).collect();
@@ -284,38 +335,60 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
             }
         }
     }
+    features::deal(program, &mut hands);
     let uses_arc = |instruction: &Instruction| {
         matches!(
             instruction,
-            ArcClone | ArcDrop | ArcCount | ArcGetMut | ArcTryUnwrap | ArcDowngrade | WeakUpgrade | WeakDrop
+            ArcClone
+                | ArcDrop
+                | ArcCount
+                | ArcGetMut
+                | ArcTryUnwrap
+                | ArcDowngrade
+                | WeakUpgrade
+                | WeakDrop
+                | ArcWeakCount
+                | ArcMakeMut
+                | ArcIntoInner
+                | ArcUnwrapOrClone
+                | ArcCountUp
+                | ArcPut
         )
     };
     let owners: Vec<usize> = (0..count)
         .filter(|&thread| program.is_spawned(thread) && program.threads[thread].code.iter().any(uses_arc))
         .collect();
     if let Some((&last, others)) = owners.split_last() {
-        let counts = program.counted_drop.then(|| std::sync::Arc::clone(shared));
+        let counts = program.counted_drop.then(|| std::sync::Arc::downgrade(shared));
         let arc = Arc::new(Payload { value: 0, counts });
         for &owner in others {
             hands[owner].arcs.push(Arc::clone(&arc));
         }
         hands[last].arcs.push(arc);
     }
-    let mine = std::mem::take(&mut hands[0]);
+    let mut mine = std::mem::take(&mut hands[0]);
+    mine.main = Some(thread::current());
     let mut all = shared.hands.lock().unwrap_or_else(PoisonError::into_inner);
     *all = hands.into_iter().map(Some).collect();
     mine
 }
 
-fn walk(shared: &std::sync::Arc<Shared>, thread: usize, hand: Hand) {
-    let none = || (0..OBJECT_COUNT).map(|_| None).collect();
+/// Spawns a thread in the scope of another one.
+type SpawnInScope<'s> = &'s dyn Fn(usize, Hand);
+
+fn walk(
+    shared: &std::sync::Arc<Shared>,
+    thread: usize,
+    hand: Hand,
+    spawn_in_scope: Option<SpawnInScope<'_>>,
+) {
     let threads = shared.program.threads.len();
     let mut walker = Walker {
         shared,
         thread,
-        guards: none(),
-        readers: (0..OBJECT_COUNT).map(|_| None).collect(),
-        writers: (0..OBJECT_COUNT).map(|_| None).collect(),
+        guards: none_of(),
+        readers: none_of(),
+        writers: none_of(),
         deferred: Vec::new(),
         hand,
         weak: Vec::new(),
@@ -323,15 +396,16 @@ fn walk(shared: &std::sync::Arc<Shared>, thread: usize, hand: Hand) {
         began: None,
         left_out: 0,
         made_count: 0,
+        cloned_senders: none_of(),
+        at: 0,
+        spawn_in_scope,
     };
-    for &instruction in &shared.program.threads[thread].code {
-        let is_left_out = walker.left_out > 0 && !matches!(instruction, Instruction::Spawn(_));
-        walker.left_out = walker.left_out.saturating_sub(1);
-        if !is_left_out {
-            walker.perform(instruction);
-        }
-    }
+    walker.walk_to(usize::MAX);
     walker.end();
+}
+
+fn none_of<T>() -> Vec<Option<T>> {
+    (0..OBJECT_COUNT).map(|_| None).collect()
 }
 
 struct Walker<'s> {
@@ -349,6 +423,10 @@ struct Walker<'s> {
     left_out: usize,
     /// Objects that the thread has made.
     made_count: u64,
+    cloned_senders: Vec<Option<AnySender>>,
+    /// The next instruction.
+    at: usize,
+    spawn_in_scope: Option<SpawnInScope<'s>>,
 }
 
 const NOTHING: u64 = 900;
@@ -396,7 +474,26 @@ fn tried<G>(result: TryLockResult<G>) -> (Option<G>, u64) {
 
 impl<'s> Walker<'s> {
     fn see(&self, value: u64) {
-        self.shared.record().seen[self.thread].push(value);
+        self.shared.note(self.thread, value);
+    }
+
+    /// Performs the instructions before this one that are left.
+    fn walk_to(&mut self, end: usize) {
+        let shared = self.shared;
+        let code = &shared.program.threads[self.thread].code;
+        while self.at < end.min(code.len()) {
+            let instruction = code[self.at];
+            self.at += 1;
+            let spawns = matches!(
+                instruction,
+                Instruction::Spawn(_) | Instruction::SpawnInScope(_) | Instruction::Scope { .. }
+            );
+            let is_left_out = self.left_out > 0 && !spawns;
+            self.left_out = self.left_out.saturating_sub(1);
+            if !is_left_out {
+                self.perform(instruction);
+            }
+        }
     }
 
     fn perform(&mut self, instruction: Instruction) {
@@ -447,6 +544,7 @@ impl<'s> Walker<'s> {
                 let began = *self.began.get_or_insert_with(Instant::now);
                 self.see(u64::from(began.elapsed() > Duration::ZERO));
             }
+            _ => self.use_feature(instruction),
         }
     }
 
@@ -602,16 +700,8 @@ impl<'s> Walker<'s> {
             Send(c) | TrySend(c) => {
                 let value = self.thread as u64;
                 let Some(Some(sender)) = self.hand.senders.get(c) else { return };
-                let seen = match (sender, instruction) {
-                    (AnySender::Unbounded(sender), _) => u64::from(sender.send(value).is_err()),
-                    (AnySender::Bounded(sender), Send(_)) => u64::from(sender.send(value).is_err()),
-                    (AnySender::Bounded(sender), _) => match sender.try_send(value) {
-                        Ok(()) => 0,
-                        Err(TrySendError::Full(_)) => NOTHING,
-                        Err(TrySendError::Disconnected(_)) => 1,
-                    },
-                };
-                self.see(seen);
+                let tries = matches!(instruction, TrySend(_));
+                self.see(sender.send(value, tries));
             }
             Receive(c) | TryReceive(c) | ReceiveTimeout(c) => {
                 let Some(Some(receiver)) = self.hand.receivers.get(c) else { return };
@@ -725,9 +815,8 @@ impl<'s> Walker<'s> {
                     return;
                 }
                 let shared = std::sync::Arc::clone(self.shared);
-                let mut hand = shared.hand(child);
-                hand.parent = Some(thread::current());
-                self.children[child] = Some(thread::spawn(move || walk(&shared, child, hand)));
+                let hand = self.hand_of(child);
+                self.children[child] = Some(thread::spawn(move || walk(&shared, child, hand, None)));
             }
             _ => unreachable!("{instruction:?} is not about threads"),
         }
@@ -796,5 +885,7 @@ impl<'s> Walker<'s> {
         std::mem::take(&mut self.writers).into_iter().flatten().for_each(std::mem::forget);
         std::mem::take(&mut self.hand.senders).into_iter().flatten().for_each(std::mem::forget);
         std::mem::take(&mut self.hand.receivers).into_iter().flatten().for_each(std::mem::forget);
+        std::mem::take(&mut self.hand.parcel_senders).into_iter().flatten().for_each(std::mem::forget);
+        std::mem::take(&mut self.hand.parcel_receivers).into_iter().flatten().for_each(std::mem::forget);
     }
 }

@@ -218,6 +218,109 @@ mod events {
         }
     }
 
+    /// An event counter, and a list that knows it.
+    fn counter() -> (OwnedFd, OwnedFd) {
+        // SAFETY: what is made is owned from here on.
+        unsafe {
+            let list = OwnedFd::from_raw_fd(libc::epoll_create1(0));
+            (list, OwnedFd::from_raw_fd(libc::eventfd(0, libc::EFD_NONBLOCK)))
+        }
+    }
+
+    fn control(list: &OwnedFd, action: libc::c_int, file: &OwnedFd) {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 7 };
+        // SAFETY: the files are open, and the event is there.
+        let result = unsafe { libc::epoll_ctl(list.as_raw_fd(), action, file.as_raw_fd(), &raw mut event) };
+        assert_eq!(result, 0);
+    }
+
+    fn add_one(counter: &OwnedFd) {
+        let one = 1_u64;
+        // SAFETY: there are eight bytes.
+        unsafe { libc::write(counter.as_raw_fd(), (&raw const one).cast(), 8) };
+    }
+
+    fn events(list: &OwnedFd, timeout: libc::c_int) -> i32 {
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        // SAFETY: there is room for one.
+        unsafe { libc::epoll_wait(list.as_raw_fd(), &raw mut event, 1, timeout) }
+    }
+
+    /// What one thread sees while another adds to a counter: both, in some execution.
+    #[track_caller]
+    fn sees_both(sees: fn(&OwnedFd, &OwnedFd) -> bool) {
+        for reduction in [Reduction::None, Reduction::PartialOrder] {
+            for wanted in [false, true] {
+                let report = plain().reduction(reduction).explore(move || {
+                    let (list, counter) = counter();
+                    control(&list, libc::EPOLL_CTL_ADD, &counter);
+                    let (list, counter) = (Arc::new(list), Arc::new(counter));
+                    let theirs = counter.clone();
+                    let other = thread::spawn(move || add_one(&theirs));
+                    assert_ne!(sees(&list, &counter), wanted);
+                    other.join().unwrap();
+                });
+                assert!(matches!(verdict(&report), Some((FailureKind::Panic, _))), "{wanted}: {report:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn looking_for_events_without_waiting_is_a_step() {
+        sees_both(|list, _| events(list, 0) == 1);
+    }
+
+    #[test]
+    fn reading_is_a_step() {
+        // SAFETY: there is room for eight bytes.
+        sees_both(|_, counter| unsafe {
+            let mut bytes = [0_u8; 8];
+            libc::read(counter.as_raw_fd(), bytes.as_mut_ptr().cast(), 8) == 8
+        });
+    }
+
+    #[test]
+    fn what_is_there_already_is_seen_when_it_is_asked_for() {
+        for reduction in [Reduction::None, Reduction::PartialOrder] {
+            let report = plain().reduction(reduction).explore(|| {
+                let (list, counter) = counter();
+                add_one(&counter);
+                let list = Arc::new(list);
+                let theirs = list.clone();
+                let other = thread::spawn(move || assert_eq!(events(&theirs, -1), 1));
+                control(&list, libc::EPOLL_CTL_ADD, &counter);
+                other.join().unwrap();
+            });
+            assert!(report.complete, "{report:?}");
+        }
+    }
+
+    /// All threads of an execution have one `errno`.
+    #[test]
+    fn why_a_call_failed_is_told_to_whom_it_failed() {
+        let report = plain().explore(|| {
+            let (_, counter) = counter();
+            let other = thread::spawn(|| {
+                let futex = AtomicU32::new(1);
+                // SAFETY: the address is that of a futex.
+                let result = unsafe {
+                    let time = libc::timespec { tv_sec: 0, tv_nsec: 1 };
+                    libc::syscall(libc::SYS_futex, &futex, libc::FUTEX_WAIT, 1, &raw const time)
+                };
+                assert_eq!((result, last_error()), (-1, libc::ETIMEDOUT));
+            });
+            // SAFETY: there is room for eight bytes.
+            let result = unsafe { libc::read(counter.as_raw_fd(), [0_u8; 8].as_mut_ptr().cast(), 8) };
+            assert_eq!((result, last_error()), (-1, libc::EAGAIN));
+            other.join().unwrap();
+        });
+        assert!(report.complete, "{report:?}");
+    }
+
+    fn last_error() -> i32 {
+        std::io::Error::last_os_error().raw_os_error().unwrap()
+    }
+
     #[test]
     fn who_waits_for_it_for_ever_is_in_a_deadlock_unless_a_signal_may_come() {
         let explored = || verdict(&plain().explore(pair(std::mem::forget)));

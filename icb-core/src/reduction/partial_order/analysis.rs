@@ -192,6 +192,23 @@ impl PartialOrder {
         }
     }
 
+    /// Nobody can go on in the state after `depth` events. Threads that wait there could have gone on early before others had come to
+    /// their ends, or to where they wait: what each of these has done last is in the way of that, whatever it touches.
+    #[cold]
+    pub(super) fn analyse_left(&mut self, depth: usize, point: &SchedulingPoint<'_>) {
+        for thread in point.early.iter() {
+            self.clock.clone_from(self.events.known(thread));
+            self.clock_is_known = true;
+            for other in (0..self.events.thread_count()).filter(|&other| other != thread) {
+                let Some(&last) = self.events.of(other).last() else { continue };
+                if self.events.get(last as usize).number > self.clock.get(other) {
+                    self.add_with_block(depth, last as usize, thread);
+                }
+            }
+        }
+        self.clock_is_known = false;
+    }
+
     /// The step is the newest event; see [`Events::push`](super::events::Events::push).
     #[inline]
     pub(super) fn push_event(&mut self, step: &Taken<'_>, early: bool) {

@@ -3,7 +3,7 @@
 use super::events::Event;
 use super::footprint::Footprint;
 use super::node::Branch;
-use super::{PartialOrder, script};
+use super::{Flaw, PartialOrder, script};
 use crate::program::{BranchPoint, Chooser, Coasted, Foreseen, SchedulingPoint, Taken};
 use crate::trace::{Access, Action, Mode, ObjectId, ThreadId};
 
@@ -124,6 +124,9 @@ impl Chooser for PartialOrder {
             }
             self.read_pending(point);
             self.analyse(self.depth, point, without.map(ThreadId::index));
+            if point.enabled.is_empty() && !point.early.is_empty() && self.flaw != Flaw::LastIgnored {
+                self.analyse_left(self.depth, point);
+            }
         }
     }
 }

@@ -26,7 +26,8 @@
 //! somebody more is noted once, as something that the bound has cut off, and is not looked for again.
 //!
 //! Steps that go on early (a wait that expires or wakes spuriously, at a cost) are tried at every node that can afford
-//! them; outcomes inside a step (`notify_one`, `choose`, weak failures) are all tried.
+//! them. They are possible only while somebody else can go on, so that where nobody can any more, what each thread has done last is a
+//! reason to let those who wait come there before. Outcomes inside a step (`notify_one`, `choose`, weak failures) are all tried.
 
 mod additions;
 mod analysis;
@@ -90,6 +91,8 @@ pub enum Flaw {
     WokenIgnored,
     /// What a step with several outcomes leads to is what its first outcome leads to.
     FirstOutcomeTrusted,
+    /// Who is left waiting, and could have gone on early before others came to their ends, is not analysed.
+    LastIgnored,
     /// Sleeping blocks name objects that are new as if their numbers were the same in every execution.
     NumbersTrusted,
 }

@@ -1,0 +1,367 @@
+//! Random programs of what [`program`](super::program) leaves out: each is about one thing, or two that meet, on one or two objects, so that
+//! its few steps get in each other's way.
+
+use super::Random;
+use crate::random_real::language::Instruction::{self, *};
+use crate::random_real::language::{Crowd, Farewell, Handle, OBJECT_COUNT, Order, Program, Span, Thread};
+
+/// What a program is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Theme {
+    /// Locks that are poisoned, tried, waited with, and healed.
+    Poison,
+    /// The same of locks for readers and writers.
+    RwPoison,
+    /// Waits with a condition, or for some time, while others notify, and hold the lock.
+    Conditions,
+    /// Initialisers that panic, and those who wait for one that does not.
+    Once,
+    /// The same of values.
+    Lazy,
+    /// Messages that do something when they are dropped, by whoever that is.
+    Parcels,
+    /// Receivers that take several, and senders that are cloned.
+    Receivers,
+    /// Reference counts.
+    Counts,
+    /// Tokens of threads.
+    Tokens,
+    /// Tasks that are woken.
+    Wakers,
+    /// What thread-locals do when a thread ends.
+    Locals,
+    /// Scopes.
+    Scopes,
+    /// Loops of exchanges, neighbouring bytes, accesses around others.
+    Variables,
+    /// Futexes.
+    Futexes,
+    /// Counters and sockets that are waited for.
+    Events,
+}
+
+/// Those that are about std.
+pub const THEMES: [Theme; 13] = [
+    Theme::Poison,
+    Theme::RwPoison,
+    Theme::Conditions,
+    Theme::Once,
+    Theme::Lazy,
+    Theme::Parcels,
+    Theme::Receivers,
+    Theme::Counts,
+    Theme::Tokens,
+    Theme::Wakers,
+    Theme::Locals,
+    Theme::Scopes,
+    Theme::Variables,
+];
+
+/// Those that are about what crates ask the system for. Where an execution is given up, a thread in the middle of such a call is left as it is
+/// with its stack, so that a process should not run too many of these programs.
+pub const SYSTEM_THEMES: [Theme; 2] = [Theme::Events, Theme::Futexes];
+
+/// The program with the given seed, about std.
+#[must_use]
+pub fn program(seed: u64) -> Program {
+    program_about(seed, THEMES[seed as usize % THEMES.len()])
+}
+
+/// The program with the given seed, about calls of the system.
+#[must_use]
+pub fn system_program(seed: u64) -> Program {
+    program_about(seed, SYSTEM_THEMES[usize::from(seed % 3 == 2)])
+}
+
+fn program_about(seed: u64, theme: Theme) -> Program {
+    let mut random = Random(seed.wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ 0x2545_F491_4F6C_DD1D);
+    random.next();
+    let mut themes = vec![theme, theme];
+    if random.chance(1, 3) {
+        themes.push(random.pick(&THEMES));
+    }
+    let thread_count = 2 + random.weighted(&[6, 4, 1]);
+    let longest = [4, 3, 2][thread_count - 2];
+    let mut threads = vec![Thread::default(); thread_count];
+    for thread in &mut threads {
+        thread.keeps = random.chance(1, 8);
+        let goal = 1 + random.below(longest);
+        while thread.code.len() < goal {
+            if random.chance(1, 6) {
+                let (variable, order) = (random.near(), random.order());
+                let loads = [Load(variable, order), Store(variable, 1, order), Add(variable, order), Yield];
+                thread.code.push(random.pick(&loads));
+                continue;
+            }
+            let theme = random.pick(&themes);
+            random.feature(theme, &mut thread.code);
+        }
+    }
+    if random.chance(1, 6) {
+        let (code, position) = random.place(&mut threads);
+        code.insert(position, Catch(1 + random.below(3)));
+        code.insert(position + 1, Panic);
+    }
+    if themes.contains(&Theme::Scopes) {
+        random.scope(&mut threads);
+    } else {
+        (1..thread_count).for_each(|child| random.family(&mut threads, child));
+    }
+    if random.chance(1, 8) {
+        random.goes_different_ways(&mut threads);
+    }
+    only_one(&mut threads, |instruction| instruction == SocketClose);
+    let receiver = random.below(thread_count);
+    let channels = (0..OBJECT_COUNT).map(|_| (random.pick(&[None, Some(0), Some(0), Some(1)]), receiver));
+    let channels = channels.collect();
+    let counted_drop = random.chance(1, 2);
+    let is_acquainted = random.chance(2, 3);
+    let barriers = vec![1 + random.below(thread_count); OBJECT_COUNT];
+    Program { seed, threads, channels, barriers, counted_drop, is_acquainted, crowd: Crowd::default() }
+}
+
+/// Leaves out all but the first of these.
+fn only_one(threads: &mut [Thread], is_one: impl Fn(Instruction) -> bool) {
+    let mut seen = false;
+    for thread in threads {
+        thread.code.retain(|&instruction| !(is_one(instruction) && std::mem::replace(&mut seen, true)));
+    }
+}
+
+impl Random {
+    /// Nearly always the same object.
+    fn near(&mut self) -> usize {
+        usize::from(self.chance(1, 6))
+    }
+
+    fn span(&mut self) -> Span {
+        self.pick(&[Span::Zero, Span::Short, Span::Short, Span::Long, Span::Ever])
+    }
+
+    /// The main thread opens a scope for all the others, or for some; those that are left are spawned in the usual way.
+    fn scope(&mut self, threads: &mut [Thread]) {
+        let count = 1 + self.below(threads.len() - 1);
+        let handle =
+            self.pick(&[Handle::Dropped, Handle::Joined, Handle::PassedOn, Handle::PassedOn, Handle::Asked]);
+        let inner = self.below(threads[0].code.len() + 1);
+        threads[0].code.insert(0, Scope { first: 1, count, inner, handle });
+        if self.chance(1, 2) {
+            let child = 1 + self.below(count);
+            let position = self.below(threads[child].code.len() + 1);
+            let ends = self.pick(&[Panic, Assert(0)]);
+            threads[child].code.insert(position, ends);
+        }
+        for child in count + 1..threads.len() {
+            if self.chance(1, 2) {
+                let parent = 1 + self.below(child - 1);
+                let position = self.below(threads[parent].code.len() + 1);
+                threads[parent].code.insert(position, SpawnInScope(child));
+                continue;
+            }
+            let position = self.below(2);
+            threads[0].code.insert(position, Spawn(child));
+            if self.chance(1, 2) {
+                threads[0].code.push(Join(child));
+            }
+        }
+    }
+
+    fn feature(&mut self, theme: Theme, code: &mut Vec<Instruction>) {
+        let (object, variable) = (self.near(), self.near());
+        match theme {
+            Theme::Poison => self.poison(object, code),
+            Theme::RwPoison => code.push(match self.below(12) {
+                0..3 => PoisonRwLock(object),
+                3 => ClearRwPoison(object),
+                4 => IsRwPoisoned(object),
+                5 => TryRead(object),
+                6 => TryWrite(object),
+                7 => Write(object),
+                8 => Downgrade(object),
+                9 => ReadUnlock(object),
+                10 => WriteUnlock(object),
+                _ => Read(object),
+            }),
+            Theme::Conditions => self.conditions(object, code),
+            Theme::Once => code.push(match self.below(9) {
+                0..2 => OnceWait(object),
+                2 => OnceWaitForce(object),
+                3 => OnceIsCompleted(object),
+                4 => CallOnce { once: object, variable, panics: false },
+                n => CallOnceForce { once: object, variable, panics: n < 7 },
+            }),
+            Theme::Lazy => code.push(match self.below(9) {
+                0..2 => LazyForce(1 - object),
+                2 => LazyGet(1 - object),
+                3 => OnceLockWait(object),
+                4 => OnceGet(object),
+                5 => OnceSet(object),
+                6 => Store(variable, 1, Order::Relaxed),
+                _ => OnceTryInit { once: object, variable },
+            }),
+            Theme::Parcels => code.push(match self.below(12) {
+                0..3 => SendParcel(object),
+                3 => TrySendParcel(object),
+                4..6 => ReceiveParcel(object),
+                6 => TryReceiveParcel(object),
+                7 => ReceiveParcelTimeout(object),
+                8..10 => DropParcelSender(object),
+                10 => Load(object, Order::Relaxed),
+                _ => DropParcelReceiver(object),
+            }),
+            Theme::Receivers => {
+                let span = self.span();
+                code.push(match self.below(14) {
+                    0..3 => Send(object),
+                    3 => TrySend(object),
+                    4 => ReceiveSome(object, 1 + self.below(3)),
+                    5 => TryReceiveAll(object),
+                    6..8 => ReceiveFor(object, span),
+                    8 => TryReceive(object),
+                    9 => CloneSender(object),
+                    10 => DropClonedSender(object),
+                    11 => DropReceiver(object),
+                    12 => Receive(object),
+                    _ => DropSender(object),
+                });
+            }
+            Theme::Counts => code.push(self.pick(&[
+                ArcClone,
+                ArcDrop,
+                ArcDrop,
+                ArcCount,
+                ArcWeakCount,
+                ArcGetMut,
+                ArcTryUnwrap,
+                ArcDowngrade,
+                ArcDowngrade,
+                WeakUpgrade,
+                WeakUpgrade,
+                WeakDrop,
+                WeakClone,
+                WeakCounts,
+                ArcMakeMut,
+                ArcIntoInner,
+                ArcUnwrapOrClone,
+                ArcCountUp,
+                ArcPut,
+                ArcTake,
+                ArcPeek,
+            ])),
+            Theme::Tokens => {
+                let span = self.span();
+                match self.below(9) {
+                    0..2 => code.push(Park),
+                    2..4 => code.push(ParkFor(span)),
+                    4 => code.push(UnparkSibling(1 + self.below(2))),
+                    5 => code.push(Unpark(self.below(3))),
+                    6 => code.extend([Lock(object), WaitFor(object, span), Unlock(object)]),
+                    7 => code.push(NotifyOne(object)),
+                    _ => code.push(UnparkMain),
+                }
+            }
+            Theme::Wakers => code.push(match self.below(6) {
+                0..2 => BlockOn { variable, turns: 1 + self.below(2) },
+                2..4 => Wake(variable),
+                4 => ParkFor(Span::Short),
+                _ => self.pick(&[UnparkMain, Unpark(1), Park]),
+            }),
+            Theme::Locals => self.locals(object, variable, code),
+            Theme::Scopes => code.push(match self.below(6) {
+                0 => Load(variable, Order::Relaxed),
+                1 => Add(variable, Order::Synchronizing),
+                2 => UnparkMain,
+                3 => Park,
+                4 => Assert(variable),
+                _ => Lock(object),
+            }),
+            Theme::Variables => {
+                let order = self.order();
+                code.push(match self.below(9) {
+                    0 => Update(variable, order),
+                    1 => ExchangeLoop(variable),
+                    2 => ByteLoad(object),
+                    3 => ByteStore(object, 1),
+                    4 => ByteAdd(self.below(2)),
+                    5 => CellAround { cell: object, variable },
+                    6 => CellRead(object),
+                    7 => CellWrite(object),
+                    _ => Exchange { variable, expected: 0, new: 2, weak: true },
+                });
+            }
+            Theme::Futexes => code.push(match self.below(9) {
+                0..2 => FutexWait(object, 0),
+                2 => FutexWaitTimeout(object, self.below(2) as u32),
+                3..5 => FutexWake(object, 1 + self.below(2) as u32),
+                5 => FutexAdd(object),
+                6 => FutexWake(object, u32::MAX >> 1),
+                _ => FutexStore(object, 1),
+            }),
+            Theme::Events => code.push(match self.below(14) {
+                0..3 => EventWrite(object),
+                3..5 => EventRead(object),
+                5..7 => EventsWait,
+                7 => EventsWaitTimeout,
+                8..10 => EventsPoll,
+                10 => SocketSend,
+                11 => SocketReceive,
+                12 => SocketClose,
+                _ => EventWrite(object),
+            }),
+        }
+    }
+
+    fn poison(&mut self, object: usize, code: &mut Vec<Instruction>) {
+        match self.below(10) {
+            0..3 => code.push(PoisonMutex(object)),
+            3 => code.push(ClearPoison(object)),
+            4 => code.push(IsPoisoned(object)),
+            5 => code.push(TryLock(object)),
+            6 => code.push(Lock(object)),
+            7 => code.push(Unlock(object)),
+            8 => code.push(NotifyOne(object)),
+            _ => code.extend([Lock(object), Wait(object), Unlock(object)]),
+        }
+    }
+
+    fn conditions(&mut self, object: usize, code: &mut Vec<Instruction>) {
+        let span = self.span();
+        let least = 2 + self.below(2) as u64;
+        let wait = match self.below(14) {
+            0..2 => WaitWhile(object, least),
+            2..4 => WaitTimeoutWhile(object, least),
+            4..6 => WaitFor(object, span),
+            6 => WaitElsewhere(object),
+            7..9 => return code.push(NotifyOne(object)),
+            9 => return code.push(NotifyAll(object)),
+            10 => return code.push(TryLock(object)),
+            11 => return code.push(Unlock(object)),
+            12 => return code.extend([Lock(object), NotifyOne(object), Unlock(object)]),
+            _ => return code.extend([Lock(object), Unlock(object)]),
+        };
+        code.extend([Lock(object), wait]);
+        if self.chance(2, 3) {
+            code.push(Unlock(object));
+        }
+    }
+
+    fn locals(&mut self, object: usize, variable: usize, code: &mut Vec<Instruction>) {
+        let farewell = self.pick(&[
+            Farewell::Adds(variable),
+            Farewell::Adds(variable),
+            Farewell::Locks(object),
+            Farewell::Locks(object),
+            Farewell::Unparks,
+            Farewell::Notifies(object),
+            Farewell::Drops,
+        ]);
+        match self.below(9) {
+            0..4 => code.push(Leave(farewell)),
+            4 => code.push(IsFinished(1 + self.below(2))),
+            5 => code.push(Load(variable, Order::Synchronizing)),
+            6 => code.push(TryLock(object)),
+            7 => code.push(self.pick(&[ArcCount, ArcDrop, Park])),
+            _ => code.extend([Lock(object), Wait(object), Unlock(object)]),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Partial-order reduction loses nothing on random programs of the rest of std: see `reduction_campaign.rs`, and
+//! `random_real/generate/features.rs` for what these programs are about.
+//!
+//! The long run: `ICB_SEEDS=0..1000 cargo test --release -p icb-tests --test reduction_features -- --nocapture --exact
+//! features_keep_their_outcomes`, and the next thousand in a process of its own: threads that cannot be unwound where an execution is
+//! given up keep their stacks, of which a process has no more than some ten thousand. `ICB_MOST` is the most executions of a plain search.
+
+use icb_core::reduction::{Flaw, Visited};
+use icb_tests::random_real::compare::{
+    DETACHED_MANNERS, Difference, MANNERS, Tally, compare, compare_bound_by_bound, shrink,
+};
+use icb_tests::random_real::generate::features;
+use icb_tests::random_real::language::Instruction::{self, *};
+use icb_tests::random_real::language::{Farewell, Handle, Order, Program, Thread};
+use icb_tests::random_real::search::Manner;
+use icb_tests::searches::reduced;
+use icb_tests::seeds;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Programs of every run.
+const SEEDS: Range<u64> = 0..195;
+/// Those that are searched with a table of states.
+const TABLE_SEEDS: Range<u64> = 0..65;
+/// Those that call the system.
+const SYSTEM_SEEDS: Range<u64> = 0..60;
+const MAX_BOUND: u32 = 3;
+/// Bounds whose plain search would run more executions are left out.
+const MAX_EXECUTIONS: u64 = 300;
+/// A long run says how far it is after so many programs.
+const TOLD_AFTER: u64 = 3_000;
+
+/// The two searches of a program, compared in a manner.
+type Compare = fn(&Program, Manner) -> Result<Tally, Difference>;
+
+fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    compare(program, manner, MAX_BOUND, max_executions(), &reduced)
+}
+
+fn with_table(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    let mut search = Visited::new(Some(MAX_BOUND));
+    compare_bound_by_bound(program, manner, MAX_BOUND, max_executions(), &mut search)
+}
+
+/// A run may ask for larger programs, or for smaller ones.
+fn max_executions() -> u64 {
+    std::env::var("ICB_MOST").ok().and_then(|text| text.parse().ok()).unwrap_or(MAX_EXECUTIONS)
+}
+
+fn with_stale_values(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    with_reduction(program, Manner { weak_memory: true, ..manner })
+}
+
+/// In every manner. A divergence counts as a difference too, and so does an error of the engine.
+fn check(program: &Program, compare: Compare) -> Result<Tally, Difference> {
+    let mut tally = Tally::default();
+    for manner in MANNERS.into_iter().chain(DETACHED_MANNERS) {
+        tally += catch_unwind(AssertUnwindSafe(|| compare(program, manner))).unwrap_or_else(|_| {
+            Err(Difference { manner, bound: None, what: "the search panicked".to_owned() })
+        })?;
+    }
+    Ok(tally)
+}
+
+/// What the process has once, for programs that call the system: they are run one at a time.
+static SYSTEM: Mutex<()> = Mutex::new(());
+
+fn alone(program: &Program) -> Option<MutexGuard<'static, ()>> {
+    program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn campaign(seeds: Range<u64>, program: fn(u64) -> Program, compare: Compare) {
+    let total = Mutex::new(Tally::default());
+    let (done, differences) = (AtomicU64::new(0), AtomicU64::new(0));
+    seeds::for_each(seeds::from_environment().unwrap_or(seeds), |seed| {
+        let program = program(seed);
+        let _alone = alone(&program);
+        let done = done.fetch_add(1, Ordering::Relaxed);
+        if done > 0 && done.is_multiple_of(TOLD_AFTER) {
+            let differ = differences.load(Ordering::Relaxed);
+            println!("{done} programs, {differ} differ: {:?}", total.lock().expect("no panics here"));
+        }
+        match check(&program, compare) {
+            Ok(tally) => *total.lock().expect("no panics here") += tally,
+            Err(difference) => {
+                differences.fetch_add(1, Ordering::Relaxed);
+                let smallest = shrink(&program, &|program| check(program, compare).is_err());
+                let difference = check(&smallest, compare).err().unwrap_or(difference);
+                println!("{difference:?}\n{smallest}");
+            }
+        }
+    });
+    let total = total.into_inner().expect("no panics here");
+    println!("{total:?}");
+    assert_eq!(differences.into_inner(), 0, "programs on which the searches differ");
+    let enough = total.searches > 4 * total.unbounded_skipped;
+    assert!(enough || seeds::from_environment().is_some(), "too little was compared");
+}
+
+#[test]
+fn features_keep_their_outcomes() {
+    campaign(SEEDS, features::program, with_reduction);
+}
+
+#[test]
+fn features_with_stale_values_keep_their_outcomes() {
+    campaign(TABLE_SEEDS, features::program, with_stale_values);
+}
+
+/// The search with a table of states: see `tests/visited.rs`.
+#[test]
+fn features_keep_their_outcomes_with_a_table_of_states() {
+    campaign(TABLE_SEEDS, features::program, with_table);
+}
+
+/// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.
+#[test]
+fn calls_of_the_system_keep_their_outcomes() {
+    campaign(SYSTEM_SEEDS, features::system_program, with_reduction);
+}
+
+/// Programs on which outcomes were lost once.
+#[test]
+fn what_was_lost_once_is_found() {
+    let passes_on = Scope { first: 1, count: 2, inner: 0, handle: Handle::PassedOn };
+    let programs: &[(&str, &[&[Instruction]])] = &[
+        ("who looks for events", &[&[Spawn(1), EventWrite(0)], &[EventsPoll]]),
+        ("who reads", &[&[Spawn(1), Spawn(2)], &[EventWrite(0)], &[EventRead(0)]]),
+        ("who fails", &[&[Spawn(1), EventRead(0), Join(1)], &[FutexStore(0, 1), FutexWaitTimeout(0, 1)]]),
+        ("who closes", &[&[Spawn(1), SocketClose], &[EventsWaitTimeout, SocketSend]]),
+        ("who wakes for no reason", &[&[Spawn(1), Yield], &[Lock(1), Wait(1)]]),
+        (
+            "who goes round before the end",
+            &[
+                &[Spawn(1), CallOnceForce { once: 1, variable: 0, panics: true }, Add(0, Order::Relaxed)],
+                &[OnceWaitForce(1)],
+            ],
+        ),
+        (
+            "who lets go while thread-locals are left",
+            &[&[Scope { first: 1, count: 1, inner: 0, handle: Handle::Asked }], &[Leave(Farewell::Adds(0))]],
+        ),
+        (
+            "who frees what a thread returns",
+            &[
+                &[Scope { first: 1, count: 1, inner: 0, handle: Handle::Asked }, Load(1, Order::Relaxed)],
+                &[Load(1, Order::Relaxed)],
+            ],
+        ),
+        ("who has joined", &[&[passes_on, UnparkMain], &[], &[]]),
+        ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
+    ];
+    for &(name, threads) in programs {
+        let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
+        let mut program =
+            Program { threads, channels: vec![(None, 0); 2], barriers: vec![1; 2], ..Program::default() };
+        let _alone = alone(&program);
+        for is_acquainted in [false, true] {
+            program.is_acquainted = is_acquainted;
+            for compare in [with_reduction as Compare, with_table] {
+                if let Err(difference) = check(&program, compare) {
+                    panic!("{name}: {difference:?}\n{program}");
+                }
+            }
+        }
+    }
+}
+
+/// A search that is unsound in a known way is found out.
+#[test]
+fn flaws_are_found() {
+    const PROGRAMS: u64 = 2_000;
+    const FLAWS: [(Flaw, Manner); 5] = [
+        (Flaw::NoConservativePoints, MANNERS[0]),
+        (Flaw::BlockedIgnored, MANNERS[0]),
+        (Flaw::EnablingIgnored, MANNERS[0]),
+        (Flaw::OneCandidate, MANNERS[0]),
+        (Flaw::LastIgnored, DETACHED_MANNERS[1]),
+    ];
+    for (flaw, manner) in FLAWS {
+        let flawed = |bound| reduced(bound).flawed(flaw);
+        let differs = |program: &Program| compare(program, manner, 2, 300, &flawed).is_err();
+        let seed = (0..PROGRAMS).find(|&seed| differs(&features::program(seed)));
+        let Some(seed) = seed else { panic!("{flaw:?} is not found by {PROGRAMS} programs") };
+        println!("{flaw:?}: {}", shrink(&features::program(seed), &differs));
+    }
+}
