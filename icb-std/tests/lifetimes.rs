@@ -338,8 +338,10 @@ fn two_owners<T: 'static>(
     }
 }
 
+type Body = Box<dyn Fn() + Send + Sync>;
+
 /// What a value of each kind is used for, by whom nothing is published.
-fn kinds(order: Ordering, fenced: bool) -> [(&'static str, Box<dyn Fn() + Send + Sync>); 5] {
+fn kinds(order: Ordering, fenced: bool) -> [(&'static str, Body); 5] {
     [
         (
             "an atomic variable",

@@ -326,7 +326,7 @@ mod unit {
             ("-C debuginfo=2 -C debuginfo=0", true),
             ("-C opt-level=3 -C strip=debuginfo", true),
         ] {
-            let flags = access_flags(&words(arguments));
+            let flags = access_flags(&words(arguments), true);
             assert_eq!(flags.contains(&"-Cdebuginfo=limited"), added, "{arguments}");
             assert!(flags.contains(&"-Cstrip=none"));
         }
