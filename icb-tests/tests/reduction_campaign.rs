@@ -8,6 +8,7 @@
 use icb_core::reduction::{Flaw, Visited};
 use icb_core::search::ContextBounded;
 use icb_std::model::{Builder, Reduction, Report};
+use icb_tests::random_real::campaign::campaign;
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_bound_by_bound, shrink,
 };
@@ -19,7 +20,6 @@ use icb_tests::random_real::walk::run;
 use icb_tests::searches::reduced;
 use icb_tests::seeds;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Programs of every run.
@@ -31,8 +31,6 @@ const TABLE_SEEDS: Range<u64> = 0..120;
 const MAX_BOUND: u32 = 3;
 /// Bounds whose plain search would run more executions are left out.
 const MAX_EXECUTIONS: u64 = 700;
-/// A long run says how far it is after so many programs.
-const TOLD_AFTER: u64 = 5_000;
 
 fn seeds() -> Range<u64> {
     seeds::from_environment().unwrap_or(SEEDS)
@@ -46,47 +44,24 @@ fn check(program: &Program, manners: &[Manner], max_bound: u32) -> Result<Tally,
     Ok(tally)
 }
 
-fn campaign(manners: &[Manner], seeds: Range<u64>) {
-    let total = Mutex::new(Tally::default());
-    let (done, differences) = (AtomicU64::new(0), AtomicU64::new(0));
-    seeds::for_each(seeds, |seed| {
-        let program = generate::program(seed);
-        let done = done.fetch_add(1, Ordering::Relaxed);
-        if done > 0 && done.is_multiple_of(TOLD_AFTER) {
-            let differ = differences.load(Ordering::Relaxed);
-            println!("{done} programs, {differ} differ: {:?}", total.lock().expect("no panics here"));
-        }
-        match check(&program, manners, MAX_BOUND) {
-            Ok(tally) => *total.lock().expect("no panics here") += tally,
-            Err(difference) => {
-                differences.fetch_add(1, Ordering::Relaxed);
-                let smallest = shrink(&program, &|program| check(program, manners, MAX_BOUND).is_err());
-                let difference = check(&smallest, manners, MAX_BOUND).err().unwrap_or(difference);
-                println!("{difference:?}\n{smallest}");
-            }
-        }
-    });
-    let total = total.into_inner().expect("no panics here");
-    println!("{total:?}");
-    assert_eq!(differences.into_inner(), 0, "programs on which the searches differ");
-    let enough = total.searches > 4 * total.unbounded_skipped;
-    assert!(enough || seeds::from_environment().is_some(), "too little was compared");
+fn compared(manners: &[Manner], seeds: Range<u64>) {
+    campaign(seeds, generate::program, |program| check(program, manners, MAX_BOUND));
 }
 
 #[test]
 fn random_programs_keep_their_outcomes() {
-    campaign(&MANNERS, seeds());
+    compared(&MANNERS, seeds());
 }
 
 #[test]
 fn random_programs_with_stale_values_keep_their_outcomes() {
-    campaign(&WEAK_MANNERS, seeds::from_environment().unwrap_or(WEAK_SEEDS));
+    compared(&WEAK_MANNERS, seeds::from_environment().unwrap_or(WEAK_SEEDS));
 }
 
 /// Threads that wait for ever are no failure then, so that nothing else that they could have done may be lost either.
 #[test]
 fn random_programs_that_end_with_their_main_thread_keep_their_outcomes() {
-    campaign(&DETACHED_MANNERS, seeds::from_environment().unwrap_or(WEAK_SEEDS));
+    compared(&DETACHED_MANNERS, seeds::from_environment().unwrap_or(WEAK_SEEDS));
 }
 
 /// The search with a table of states: see `tests/visited.rs`.

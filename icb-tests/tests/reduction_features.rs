@@ -6,6 +6,7 @@
 //! given up keep their stacks, of which a process has no more than some ten thousand. `ICB_MOST` is the most executions of a plain search.
 
 use icb_core::reduction::{Flaw, Visited};
+use icb_tests::random_real::campaign::campaign;
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, MANNERS, Tally, compare, compare_bound_by_bound, shrink,
 };
@@ -17,7 +18,6 @@ use icb_tests::searches::reduced;
 use icb_tests::seeds;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Programs of every run.
@@ -29,8 +29,6 @@ const SYSTEM_SEEDS: Range<u64> = 0..60;
 const MAX_BOUND: u32 = 3;
 /// Bounds whose plain search would run more executions are left out.
 const MAX_EXECUTIONS: u64 = 300;
-/// A long run says how far it is after so many programs.
-const TOLD_AFTER: u64 = 3_000;
 
 /// The two searches of a program, compared in a manner.
 type Compare = fn(&Program, Manner) -> Result<Tally, Difference>;
@@ -71,54 +69,33 @@ fn alone(program: &Program) -> Option<MutexGuard<'static, ()>> {
     program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn campaign(seeds: Range<u64>, program: fn(u64) -> Program, compare: Compare) {
-    let total = Mutex::new(Tally::default());
-    let (done, differences) = (AtomicU64::new(0), AtomicU64::new(0));
-    seeds::for_each(seeds::from_environment().unwrap_or(seeds), |seed| {
-        let program = program(seed);
-        let _alone = alone(&program);
-        let done = done.fetch_add(1, Ordering::Relaxed);
-        if done > 0 && done.is_multiple_of(TOLD_AFTER) {
-            let differ = differences.load(Ordering::Relaxed);
-            println!("{done} programs, {differ} differ: {:?}", total.lock().expect("no panics here"));
-        }
-        match check(&program, compare) {
-            Ok(tally) => *total.lock().expect("no panics here") += tally,
-            Err(difference) => {
-                differences.fetch_add(1, Ordering::Relaxed);
-                let smallest = shrink(&program, &|program| check(program, compare).is_err());
-                let difference = check(&smallest, compare).err().unwrap_or(difference);
-                println!("{difference:?}\n{smallest}");
-            }
-        }
+fn compared(seeds: Range<u64>, program: fn(u64) -> Program, compare: Compare) {
+    campaign(seeds::from_environment().unwrap_or(seeds), program, |program| {
+        let _alone = alone(program);
+        check(program, compare)
     });
-    let total = total.into_inner().expect("no panics here");
-    println!("{total:?}");
-    assert_eq!(differences.into_inner(), 0, "programs on which the searches differ");
-    let enough = total.searches > 4 * total.unbounded_skipped;
-    assert!(enough || seeds::from_environment().is_some(), "too little was compared");
 }
 
 #[test]
 fn features_keep_their_outcomes() {
-    campaign(SEEDS, features::program, with_reduction);
+    compared(SEEDS, features::program, with_reduction);
 }
 
 #[test]
 fn features_with_stale_values_keep_their_outcomes() {
-    campaign(TABLE_SEEDS, features::program, with_stale_values);
+    compared(TABLE_SEEDS, features::program, with_stale_values);
 }
 
 /// The search with a table of states: see `tests/visited.rs`.
 #[test]
 fn features_keep_their_outcomes_with_a_table_of_states() {
-    campaign(TABLE_SEEDS, features::program, with_table);
+    compared(TABLE_SEEDS, features::program, with_table);
 }
 
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.
 #[test]
 fn calls_of_the_system_keep_their_outcomes() {
-    campaign(SYSTEM_SEEDS, features::system_program, with_reduction);
+    compared(SYSTEM_SEEDS, features::system_program, with_reduction);
 }
 
 /// Programs on which outcomes were lost once.

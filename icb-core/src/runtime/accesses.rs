@@ -161,8 +161,8 @@ pub(super) fn has_foreign() -> bool {
 }
 
 /// Says so.
-pub(super) fn set_has_foreign(has_foreign: bool) {
-    HOOKS.with(|hooks| hooks.has_foreign.set(has_foreign));
+pub(super) fn set_has_foreign() {
+    HOOKS.with(|hooks| hooks.has_foreign.set(true));
 }
 
 /// Runs `f`, which is the mirrored library's own work on what only the engine orders: its accesses are not looked at. It

@@ -75,7 +75,7 @@ pub(super) fn fenced(order: i32) {
             e.note_freed();
             let me = e.current;
             e.threads[me].clock.fence(me, ordering(order));
-            set_has_foreign(true);
+            set_has_foreign();
         }
     });
 }
@@ -99,7 +99,7 @@ impl Execution {
         let sync = match known {
             Some(known) => known,
             None => {
-                set_has_foreign(true);
+                set_has_foreign();
                 aside(|| self.foreign.entry(address).or_default())
             }
         };
