@@ -157,8 +157,8 @@ impl Subject {
 /// through, and some reference counts are not known exactly.
 fn is_special(program: &Program) -> bool {
     use Instruction::{
-        ArcIntoInner, ArcMakeMut, ArcTryUnwrap, ArcUnwrapOrClone, AwaitNonZero, OnceLockWait, OnceWaitForce,
-        SpinWhileZero, TrySend, TrySendParcel, WeakUpgrade,
+        ArcIntoInner, ArcMakeMut, ArcTryUnwrap, ArcUnwrapOrClone, AwaitNonZero, GiveUpWaiting, OnceLockWait,
+        OnceWaitForce, SpinWhileZero, TrySend, TrySendParcel, WeakUpgrade,
     };
     program.has(|instruction| {
         matches!(
@@ -168,6 +168,7 @@ fn is_special(program: &Program) -> bool {
                 | ArcMakeMut
                 | ArcUnwrapOrClone
                 | AwaitNonZero { .. }
+                | GiveUpWaiting { .. }
                 | OnceLockWait(_)
                 | OnceWaitForce(_)
                 | SpinWhileZero { .. }

@@ -24,6 +24,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const SEEDS: Range<u64> = 0..195;
 /// Those that are searched with a table of states.
 const TABLE_SEEDS: Range<u64> = 0..65;
+/// Those that wait in loops.
+const LOOP_SEEDS: Range<u64> = 0..150;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
 const MAX_BOUND: u32 = 3;
@@ -90,6 +92,12 @@ fn features_with_stale_values_keep_their_outcomes() {
 #[test]
 fn features_keep_their_outcomes_with_a_table_of_states() {
     compared(TABLE_SEEDS, features::program, with_table);
+}
+
+/// Who waits in a loop goes round as often as makes a difference, wherever it may be counting its rounds.
+#[test]
+fn loops_that_wait_keep_their_outcomes() {
+    compared(LOOP_SEEDS, features::looping_program, with_reduction);
 }
 
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.

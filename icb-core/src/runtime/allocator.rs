@@ -22,6 +22,10 @@ thread_local! {
     static QUARANTINE: Cell<*mut Quarantine> = const { Cell::new(std::ptr::null_mut()) };
 }
 
+/// Blocks that are not of the regions of which it is known where they are, at most.
+const MAX_ELSEWHERE: usize = 4096;
+const ELSEWHERE: Layout = Layout::new::<[arena::Range; MAX_ELSEWHERE]>();
+
 /// Bytes of a freed block that are overwritten, at most.
 const MAX_POISONED: usize = 4096;
 /// What they are overwritten with.
@@ -83,6 +87,9 @@ pub(super) struct Quarantine {
     some_are_taken: bool,
     /// Some freed blocks are not of the regions.
     holds_others: bool,
+    /// The blocks that this execution has got from elsewhere, the first so many.
+    elsewhere: *mut arena::Range,
+    elsewhere_count: usize,
     /// What is allocated and freed is written down here, unless it is null.
     pub(super) ledger: *mut Ledger,
 }
@@ -116,6 +123,8 @@ impl Quarantine {
             inexact: false,
             some_are_taken: false,
             holds_others: false,
+            elsewhere: std::ptr::null_mut(),
+            elsewhere_count: 0,
             ledger: std::ptr::null_mut(),
         }
     }
@@ -250,7 +259,46 @@ impl Quarantine {
             }
         }
         // SAFETY: as for the caller's.
-        unsafe { System.alloc(layout) }
+        let start = unsafe { System.alloc(layout) };
+        self.note_elsewhere((start.addr(), start.addr() + layout.size()));
+        start
+    }
+
+    #[cold]
+    fn note_elsewhere(&mut self, block: arena::Range) {
+        if self.elsewhere.is_null() {
+            // SAFETY: the layout has a size.
+            self.elsewhere = unsafe { System.alloc(ELSEWHERE) }.cast();
+        }
+        if !self.elsewhere.is_null() && self.elsewhere_count < MAX_ELSEWHERE {
+            // SAFETY: there is room for so many.
+            unsafe { self.elsewhere.add(self.elsewhere_count).write(block) };
+        }
+        self.elsewhere_count += 1;
+    }
+
+    /// How many blocks of the program have been freed.
+    pub(super) fn freed(&self) -> usize {
+        self.length
+    }
+
+    /// Adds the addresses of all blocks of this execution, those that have been freed too. `false` if that is not known, or if it is more than so many bytes,
+    /// wherever they lie.
+    pub(super) fn blocks_in_use(&mut self, ranges: &mut Vec<arena::Range>, most: usize) -> bool {
+        if self.passes || self.elsewhere_count > MAX_ELSEWHERE {
+            return false;
+        }
+        let elsewhere = match self.elsewhere_count {
+            0 => &[][..],
+            _ if self.elsewhere.is_null() => return false,
+            // SAFETY: so many have been written.
+            count => unsafe { std::slice::from_raw_parts(self.elsewhere, count) },
+        };
+        ranges.extend_from_slice(elsewhere);
+        match &mut self.lease {
+            Some(lease) => lease.blocks_in_use(self.highest + 1, ranges, most),
+            None => elsewhere.iter().map(|&(start, end)| whole_units(end - start)).sum::<usize>() <= most,
+        }
     }
 
     /// Whether the address lies in a block that has been freed.
@@ -350,6 +398,7 @@ impl Quarantine {
             this.some_are_taken = this.lease.as_mut().is_none_or(Lease::has_taken);
             this.enter(0);
         }
+        this.elsewhere_count = 0;
         QUARANTINE.with(|current| current.set(quarantine));
         let result = f();
         QUARANTINE.with(|current| current.set(std::ptr::null_mut()));
@@ -377,6 +426,10 @@ pub fn engine_works() -> bool {
 impl Drop for Quarantine {
     fn drop(&mut self) {
         self.flush();
+        if !self.elsewhere.is_null() {
+            // SAFETY: allocated in `note_elsewhere` with this layout.
+            unsafe { System.dealloc(self.elsewhere.cast(), ELSEWHERE) };
+        }
         if let (Ok(layout), true) = (Layout::array::<Block>(self.capacity), self.capacity > 0) {
             // SAFETY: allocated in `grow` with this layout.
             unsafe { System.dealloc(self.blocks.cast(), layout) };

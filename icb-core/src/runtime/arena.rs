@@ -246,6 +246,23 @@ impl Lease {
         after > 0 && address < taken[after - 1].1
     }
 
+    /// Adds the addresses that these regions, from the first on, have given out. `false` if there are more than so many bytes, with those that lie
+    /// elsewhere because earlier executions have left something in their place. (That is not among them, and may be in use.)
+    pub(super) fn blocks_in_use(&mut self, regions: usize, ranges: &mut Vec<Range>, most: usize) -> bool {
+        let State { regions: all, taken, .. } = self.state();
+        let parts = all[..regions].iter().flat_map(|region| [&region.small, &region.large]);
+        if parts.clone().map(Part::used).sum::<usize>() > most {
+            return false;
+        }
+        let given_out = parts.filter(|part| part.used() > 0).map(|part| (part.floor, part.cursor));
+        if taken.is_empty() {
+            ranges.extend(given_out);
+        } else {
+            ranges.extend(without(&given_out.collect::<Vec<_>>(), taken));
+        }
+        true
+    }
+
     /// Whether a block of those that are kept apart is zero when it is given out, if it lies here.
     pub(super) fn is_fresh(&mut self, address: usize) -> bool {
         cfg!(target_os = "linux") && holds(address) && self.state().taken.is_empty()

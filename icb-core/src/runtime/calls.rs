@@ -1,6 +1,7 @@
 //! The door for threads, pauses, choices, time, statics and thread-locals.
 
 use super::execution::Execution;
+use super::idle::Registers;
 use super::perform::{enter, enter_here, halt, pause_in_loop, perform, perform_join};
 use super::threads::Local;
 use super::{Running, execution_is_unwinding, running};
@@ -207,7 +208,12 @@ pub fn thread_name() -> Option<Arc<str>> {
 /// What the random numbers of the calling thread begin with: the same in every execution with the same seed.
 #[must_use]
 pub fn random_key() -> u64 {
-    let seed = running().map_or(0, |running| running.with(|e| e.settings.random_seed));
+    let seed = running().map_or(0, |running| {
+        running.with(|e| {
+            e.threads.mine().idle.spoil();
+            e.settings.random_seed
+        })
+    });
     thread_key() ^ crate::mixing::mixed(seed)
 }
 
@@ -297,14 +303,15 @@ pub fn unpark(thread: ThreadId) {
 }
 
 /// `yield_now`, `spin_loop` and `sleep` (with its duration). `false` outside an execution.
+/// `registers`: the caller's.
 #[track_caller]
-pub fn pause(action: Action, duration: Duration) -> bool {
+pub fn pause_with(action: Action, duration: Duration, registers: &Registers) -> bool {
     let Some(running) = running() else { return false };
     running.with(|e| {
         let thread = &mut e.threads[e.current];
         thread.timeout = duration;
         thread.comes_round = false;
-        e.recognise_awaiting();
+        e.recognise_awaiting(Some(registers));
     });
     perform(running, Operation::new(action, ObjectId::NONE), Location::caller(), false);
     true

@@ -438,6 +438,7 @@ impl Execution {
     pub(super) fn branch(&mut self, operation: Operation, count: u32, costly: bool) -> u32 {
         let point = BranchPoint { thread: ThreadId::new(self.current), operation, count, costly };
         self.catch_up();
+        self.threads.mine().idle.spoil();
         let index = self.chooser_mut().choose_branch(&point).min(count - 1);
         self.tape.branch(index, point.cost(index) > 0);
         self.step_branches.push(index);

@@ -29,6 +29,9 @@ pub struct Settings {
     /// How often in a row a thread may go on early in the same loop, or wait, at a cost of 1 each. More would only repeat what
     /// the loop does, and a search without a bound would never end; one with a bound needs as many as that.
     pub max_early: u32,
+    /// Whether a thread that goes round in a loop in which it provably does the same again waits until something that it reads is changed,
+    /// without going on early at a cost: it would find nothing.
+    pub idle_turns: bool,
     /// Whether a racing variable becomes a synchronization variable instead of a failure.
     pub promote: bool,
     /// Longest execution, in steps.
@@ -69,6 +72,7 @@ impl Default for Settings {
             spurious: true,
             weak_memory: false,
             max_early: 3,
+            idle_turns: true,
             promote: false,
             max_steps: 20_000,
             stack_size: 256 * 1024,

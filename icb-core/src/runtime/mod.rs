@@ -19,6 +19,7 @@ mod hashing;
 mod histories;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub mod hooks;
+mod idle;
 mod image;
 mod leaks;
 mod ledger;
@@ -51,10 +52,11 @@ pub use backtrace::backtrace_count;
 pub use calls::{
     BEGIN_DATE, BEGIN_UPTIME, ThreadBody, ThreadEnd, ThreadMain, caught, choose, current, enter_static,
     epoch, giving_up, is_finished, join, leave, leave_value, let_go, local, local_destroyed, now,
-    on_execution_end, outside, panic_handled, panicking, park, pause, random_key, set_local, spawn,
+    on_execution_end, outside, panic_handled, panicking, park, pause_with, random_key, set_local, spawn,
     take_over, thread_key, thread_name, thread_path, unpark, without_unwinding,
 };
 pub use execution::Settings;
+pub use idle::Registers;
 pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};

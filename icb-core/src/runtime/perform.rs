@@ -137,7 +137,7 @@ fn give_way(running: &Running, place: Place) {
 /// The running thread has come round in a loop that does not pause by itself: it does now.
 #[cold]
 pub(super) fn pause_in_loop(running: &Running, place: Place) {
-    running.with(Execution::recognise_awaiting);
+    running.with(|e| e.recognise_awaiting(None));
     pause_unasked(running, place);
 }
 

@@ -2,6 +2,7 @@
 
 use super::ThreadMain;
 use super::coroutine::{Coroutine, Suspension};
+use super::idle::IdleTurns;
 use super::rounds::Rounds;
 use super::turns::Turns;
 use crate::dependence::ThreadHash;
@@ -169,6 +170,7 @@ pub(crate) struct Thread {
     pub(crate) gives_way: bool,
     pub(crate) turns: Turns,
     pub(crate) rounds: Rounds,
+    pub(crate) idle: IdleTurns,
     /// Its loop has come round: it pauses before what it does next, without having been asked to.
     pub(crate) comes_round: bool,
     /// It has read the clock since its last pause.
@@ -251,6 +253,7 @@ impl Default for Thread {
             gives_way: false,
             turns: Turns::default(),
             rounds: Rounds::default(),
+            idle: IdleTurns::default(),
             comes_round: false,
             reads_clock: false,
             clock_readings: (0, 0),
@@ -333,6 +336,7 @@ impl Thread {
         self.gives_way = false;
         self.turns.reset();
         self.rounds.reset();
+        self.idle.reset();
         self.comes_round = false;
         self.reads_clock = false;
         self.clock_readings = (0, 0);
@@ -437,7 +441,7 @@ impl Thread {
     }
 
     /// At a yield, if it has changed nothing since the last one: how much it has read.
-    fn turn_reads(&self) -> usize {
+    pub(crate) fn turn_reads(&self) -> usize {
         self.forgotten_reads + self.reads.len()
     }
 
@@ -477,7 +481,7 @@ impl Thread {
         if self.awaiting {
             return match self.awaits_news {
                 true => self.turns.may_go_on_early(most),
-                false => self.patience < MORE_PATIENCE.saturating_pow(most),
+                false => !self.idle.is_idle && self.patience < MORE_PATIENCE.saturating_pow(most),
             };
         }
         let place = self.place();

@@ -276,6 +276,7 @@ impl Execution {
         let (now, ends) = (self.step_count, self.giving_up || self.end.is_some());
         let thread = self.threads.mine();
         thread.reads_clock = true;
+        thread.idle.spoil();
         let (since, readings) = &mut thread.clock_readings;
         *readings = if *since == now { *readings + 1 } else { 1 };
         *since = now;

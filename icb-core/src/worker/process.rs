@@ -80,6 +80,7 @@ impl Worker {
             spurious: self.settings.spurious,
             weak_memory: self.settings.weak_memory,
             max_early: self.max_early(),
+            idle_turns: true,
             promote: self.settings.on_race == OnRace::Promote,
             max_steps: self.settings.max_steps,
             stack_size: self.settings.stack_size,

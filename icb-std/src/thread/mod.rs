@@ -38,6 +38,7 @@ pub fn yield_now() {
 }
 
 /// Mirrors `std::thread::sleep`, on the virtual clock.
+#[inline]
 #[track_caller]
 pub fn sleep(dur: Duration) {
     if !door::pause(Action::Sleep, dur) {

@@ -4,12 +4,13 @@ use super::language::{Instruction, Program};
 use super::search::{Found, Level, Manner, Outcome, WhileSmall, search};
 use icb_core::program::{Granularity, Strategy};
 use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
+use icb_core::search::ContextBounded;
 
 /// A reduced search: of the bounds up to the given one, or without a bound.
 pub type Reduced<'a> = &'a dyn Fn(Option<u32>) -> PartialOrder;
 
 const fn manner(granularity: Granularity, spurious: bool) -> Manner {
-    Manner { granularity, spurious, weak_memory: false, detached: false }
+    Manner { granularity, spurious, weak_memory: false, detached: false, idle_turns: false }
 }
 
 /// Both granularities, with spurious wake-ups and without.
@@ -50,6 +51,10 @@ pub struct Tally {
     pub reduced: u64,
     /// Executions of those that were cut up into items.
     pub cut_up: u64,
+    /// Executions of searches in which idle turns wait, plain and reduced.
+    pub idle: u64,
+    /// And of the plain ones in which they do not, for each of them.
+    pub not_idle: u64,
     /// Searches in which some execution failed.
     pub failing: u64,
     /// Searches in which some execution was cut short by a failure.
@@ -65,6 +70,8 @@ impl std::ops::AddAssign for Tally {
         self.plain += other.plain;
         self.reduced += other.reduced;
         self.cut_up += other.cut_up;
+        self.idle += other.idle;
+        self.not_idle += other.not_idle;
         self.failing += other.failing;
         self.cut += other.cut;
         self.cut_short += other.cut_short;
@@ -113,6 +120,29 @@ pub fn compare(
         }
         if let Some(what) = what {
             return Err(Difference { manner, bound, what });
+        }
+        if program.has(|i| may_be_idle(&i)) {
+            let manner = Manner { idle_turns: true, ..manner };
+            let reduced = search(program, manner, &mut reduced(bound), 20 * max_executions);
+            let plain = search(program, manner, &mut ContextBounded::new(bound), 20 * max_executions);
+            for (name, found) in [("reduced", reduced), ("plain", plain)] {
+                let Some(found) = last(&found) else {
+                    return Err(Difference {
+                        manner,
+                        bound,
+                        what: format!("the {name} search does not end"),
+                    });
+                };
+                if let Some(what) = judge_outcomes(expected, found, &mut Tally::default()) {
+                    return Err(Difference {
+                        manner,
+                        bound,
+                        what: format!("{name}, with idle turns: {what}"),
+                    });
+                }
+                tally.idle += found.execution_count;
+                tally.not_idle += expected.execution_count;
+            }
         }
         tally.searches += 1;
         tally.plain += expected.execution_count;
@@ -169,8 +199,18 @@ fn judge_search(program: &Program, expected: &Level, found: &Found, tally: &mut 
     }
 }
 
-/// What is wrong with what the reduced search found.
-fn judge(program: &Program, expected: &Level, found: &Level, tally: &mut Tally) -> Option<String> {
+/// Whether a loop of the program may go round in turns in which nothing changes. (What it has read is a part of the state: how often it
+/// went round shows there, and nowhere else.)
+const fn may_be_idle(instruction: &Instruction) -> bool {
+    use Instruction::{AwaitNonZero, GiveUpWaiting, GoRound, SpinWhileZero, Yield};
+    matches!(
+        instruction,
+        AwaitNonZero { .. } | GiveUpWaiting { .. } | GoRound { .. } | SpinWhileZero { .. } | Yield
+    )
+}
+
+/// What is wrong with the outcomes that a search found.
+fn judge_outcomes(expected: &Level, found: &Level, tally: &mut Tally) -> Option<String> {
     let missing: Vec<&Outcome> = expected.outcomes.difference(&found.outcomes).collect();
     let invented: Vec<&Outcome> = found.outcomes.difference(&expected.outcomes).collect();
     if let Some(outcome) = invented.first() {
@@ -186,6 +226,15 @@ fn judge(program: &Program, expected: &Level, found: &Level, tally: &mut Tally) 
     }
     if let Some(outcome) = missing.first() {
         return Some(format!("lost {} of {}: {outcome:?}", missing.len(), expected.outcomes.len()));
+    }
+    None
+}
+
+/// What is wrong with what the reduced search found.
+fn judge(program: &Program, expected: &Level, found: &Level, tally: &mut Tally) -> Option<String> {
+    let what = judge_outcomes(expected, found, tally);
+    if what.is_some() || expected.is_cut() {
+        return what;
     }
     // Until it is told again, the engine does not know the count after an operation that may have changed it; whether a
     // drop is the last one then shows in the state.

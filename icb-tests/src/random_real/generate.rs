@@ -2,7 +2,7 @@
 
 pub mod features;
 
-use super::language::{Crowd, Instruction, OBJECT_COUNT, Order, Program, Thread, Way};
+use super::language::{Crowd, Instruction, Kept, OBJECT_COUNT, Order, Program, Thread, Way};
 use Instruction::*;
 
 /// The kinds of operations; a program is made of few of them, so that its threads meet.
@@ -294,6 +294,11 @@ impl Random {
             Family::Pause => code.push(match self.below(8) {
                 0..3 => Yield,
                 3 => Sleep,
+                4 if self.chance(1, 2) => GiveUpWaiting {
+                    variable,
+                    turns: 1 + self.below(5),
+                    kept: self.pick(&[Kept::Heap, Kept::Shared, Kept::Local, Kept::Pauses]),
+                },
                 4..6 => SpinWhileZero { variable, turns: 1 + self.below(3), yields: self.chance(1, 2) },
                 6 => Store(variable, value, order),
                 _ if self.chance(1, 3) => AwaitNonZero { variable, yields: self.chance(1, 2) },

@@ -67,6 +67,12 @@ pub enum Instruction {
         turns: usize,
         yields: bool,
     },
+    /// The same, with the count of the rounds kept elsewhere than on the stack.
+    GiveUpWaiting {
+        variable: usize,
+        turns: usize,
+        kept: Kept,
+    },
     /// Reads a variable until it is not 0.
     AwaitNonZero {
         variable: usize,
@@ -259,6 +265,19 @@ pub enum Handle {
     PassedOn,
     /// It is asked whether the thread has ended.
     Asked,
+}
+
+/// Where a loop that waits keeps the count of its rounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kept {
+    /// On the heap.
+    Heap,
+    /// On the heap of the thread that has begun this one, which waits for it.
+    Shared,
+    /// In a thread-local.
+    Local,
+    /// In how many times it pauses in a row.
+    Pauses,
 }
 
 /// What a loop that waits changes each time round.

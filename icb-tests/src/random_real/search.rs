@@ -35,6 +35,8 @@ pub struct Manner {
     /// Whether it is as under Rust's own harness: threads that wait for ever are no failure once the main thread has ended, and so are panics
     /// that nobody takes; an execution that is given up runs to its end.
     pub detached: bool,
+    /// Whether threads that provably do the same again and again wait until something changes.
+    pub idle_turns: bool,
 }
 
 impl Manner {
@@ -46,6 +48,7 @@ impl Manner {
             spurious: self.spurious,
             weak_memory: self.weak_memory,
             detached: self.detached,
+            idle_turns: self.idle_turns,
             allow_unjoined_panics: self.detached,
             run_out: self.detached,
             unwind_failed: true,

@@ -7,7 +7,7 @@
 mod features;
 mod system;
 
-use super::language::{Instruction, OBJECT_COUNT, Order, Program, Way};
+use super::language::{Instruction, Kept, OBJECT_COUNT, Order, Program, Way};
 use features::{Parcel, Shelf};
 use icb_core::runtime::giving_up;
 use icb_std::cell::UnsafeCell;
@@ -21,8 +21,14 @@ use icb_std::sync::{
 use icb_std::thread::{self, JoinHandle, Thread};
 use icb_std::time::Instant;
 use std::collections::BTreeMap;
+use std::hint::black_box;
 use std::sync::PoisonError;
 use std::time::Duration;
+
+icb_std::thread_local! {
+    /// Rounds of the loops of the thread.
+    static ROUNDS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
 
 /// What an execution came to, noted while it ran.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -47,6 +53,8 @@ pub struct Shared {
     barriers: Vec<Barrier>,
     slots: Vec<AtomicU64>,
     crowd: Vec<AtomicU64>,
+    /// Of each thread, where it counts the rounds of its loops.
+    rounds: Vec<std::sync::atomic::AtomicUsize>,
     made: std::sync::Mutex<BTreeMap<u64, std::sync::Arc<Made>>>,
     hands: std::sync::Mutex<Vec<Option<Hand>>>,
     record: std::sync::Mutex<Record>,
@@ -95,6 +103,7 @@ impl Shared {
             locks: make(OnceLock::new),
             barriers: program.barriers.iter().map(|&count| Barrier::new(count)).collect(),
             slots: make(|| AtomicU64::new(0)),
+            rounds: (0..threads).map(|_| std::sync::atomic::AtomicUsize::new(0)).collect(),
             crowd: (0..program.crowd.objects).map(|_| AtomicU64::new(0)).collect(),
             made: std::sync::Mutex::default(),
             hands: std::sync::Mutex::new((0..threads).map(|_| None).collect()),
@@ -143,6 +152,7 @@ impl Shared {
                 | CellAround { variable, .. } => variable == object,
                 Exchange { variable, .. }
                 | SpinWhileZero { variable, .. }
+                | GiveUpWaiting { variable, .. }
                 | AwaitNonZero { variable, .. }
                 | GoRound { variable, .. }
                 | CallOnce { variable, .. }
@@ -517,9 +527,12 @@ impl<'s> Walker<'s> {
             Park | ParkTimeout | Unpark(_) | IsFinished(_) | Join(_) | Detach(_) | Spawn(_) => {
                 self.use_thread(instruction);
             }
-            Yield | Sleep | SpinWhileZero { .. } | AwaitNonZero { .. } | GoRound { .. } => {
-                self.pause(instruction)
-            }
+            Yield
+            | Sleep
+            | SpinWhileZero { .. }
+            | GiveUpWaiting { .. }
+            | AwaitNonZero { .. }
+            | GoRound { .. } => self.pause(instruction),
             Arrive(barrier) => self.see(u64::from(self.shared.barriers[barrier].wait().is_leader())),
             Choose(n) => {
                 let outcome = icb_std::model::choose(n);
@@ -839,6 +852,7 @@ impl<'s> Walker<'s> {
                 }
                 self.see(value);
             }
+            GiveUpWaiting { variable, turns, kept } => self.give_up_waiting(variable, turns, kept),
             AwaitNonZero { variable, yields } => {
                 while self.shared.variables[variable].load(Ordering::Acquire) == 0 {
                     relax(yields);
@@ -847,6 +861,30 @@ impl<'s> Walker<'s> {
             GoRound { variable, way } => self.go_round(variable, way),
             _ => unreachable!("{instruction:?} is not a pause"),
         }
+    }
+
+    fn give_up_waiting(&self, variable: usize, turns: usize, kept: Kept) {
+        let heap = black_box(Box::new(std::cell::Cell::new(0)));
+        let shared = &self.shared.rounds[self.thread];
+        let rounds = || match kept {
+            Kept::Shared => shared.load(std::sync::atomic::Ordering::Relaxed),
+            Kept::Local => ROUNDS.get(),
+            Kept::Heap | Kept::Pauses => black_box(&heap).get(),
+        };
+        let begins = rounds();
+        while self.shared.variables[variable].load(Ordering::Acquire) == 0 {
+            if rounds() - begins == turns {
+                return self.see(u64::MAX);
+            }
+            match kept {
+                Kept::Shared => _ = shared.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+                Kept::Local => ROUNDS.set(ROUNDS.get() + 1),
+                Kept::Heap | Kept::Pauses => black_box(&heap).set(rounds() + 1),
+            }
+            let pauses = if kept == Kept::Pauses { rounds() } else { 1 };
+            (0..pauses).for_each(|_| hint::spin_loop());
+        }
+        self.see(1);
     }
 
     fn go_round(&self, variable: usize, way: Way) {

@@ -4,6 +4,7 @@
 mod costs;
 mod ends;
 mod foreign;
+mod idle;
 mod orders;
 mod primitives;
 mod spinning;

@@ -5,6 +5,7 @@ use crate::dependence::ThreadHash;
 use crate::program::Place;
 use crate::runtime::ThreadMain;
 use crate::runtime::execution::Execution;
+use crate::runtime::idle::Registers;
 use crate::runtime::threads::{Life, ReadEntry, Readiness};
 use crate::thread_set::ThreadSet;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
@@ -322,7 +323,7 @@ impl Execution {
     }
 
     /// Whether the running thread, about to pause, waits for a change of what it reads.
-    pub(in crate::runtime) fn recognise_awaiting(&mut self) {
+    pub(in crate::runtime) fn recognise_awaiting(&mut self, registers: Option<&Registers>) {
         let me = self.current;
         if self.freed == Some(me) {
             self.freed = None;
@@ -330,6 +331,10 @@ impl Execution {
         let thread = &mut self.threads[me];
         thread.awaits_news = thread.dirty && thread.turns.gives_way();
         thread.awaiting = thread.awaits_news || thread.awaits();
+        // What is replayed was found by a search that had more to choose from, or as much.
+        if self.settings.idle_turns && self.observer.is_none() {
+            thread.recognise_idle_turn(registers.copied(), self.step_count, &mut self.quarantine);
+        }
         self.note_awaited(me);
     }
 
@@ -355,6 +360,8 @@ impl Execution {
         } else {
             thread.rounds.stop();
         }
+        let ends_turn = (!thread.reads.is_empty() || thread.dirty)
+            .then_some(!thread.reads.is_empty() && !thread.gives_way);
         if std::mem::take(&mut thread.gives_way) {
             thread.awaiting = false;
             thread.turns.rest();
@@ -364,6 +371,7 @@ impl Execution {
             thread.turns.end_turn();
         }
         self.finish_many(operation, 9, note);
+        self.threads[me].begin_turn(ends_turn, self.step_count, &mut self.quarantine);
         self.set_yielded();
         Effect::Done
     }

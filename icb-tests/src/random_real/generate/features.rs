@@ -3,7 +3,9 @@
 
 use super::Random;
 use crate::random_real::language::Instruction::{self, *};
-use crate::random_real::language::{Crowd, Farewell, Handle, OBJECT_COUNT, Order, Program, Span, Thread};
+use crate::random_real::language::{
+    Crowd, Farewell, Handle, Kept, OBJECT_COUNT, Order, Program, Span, Thread,
+};
 
 /// What a program is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +36,8 @@ pub enum Theme {
     Scopes,
     /// Loops of exchanges, neighbouring bytes, accesses around others.
     Variables,
+    /// Loops that wait, and those that give up waiting.
+    Loops,
     /// Futexes.
     Futexes,
     /// Counters and sockets that are waited for.
@@ -65,6 +69,12 @@ pub const SYSTEM_THEMES: [Theme; 2] = [Theme::Events, Theme::Futexes];
 #[must_use]
 pub fn program(seed: u64) -> Program {
     program_about(seed, THEMES[seed as usize % THEMES.len()])
+}
+
+/// The program with the given seed, about loops that wait: small, since how often such a loop goes round makes many executions.
+#[must_use]
+pub fn looping_program(seed: u64) -> Program {
+    program_about(seed, Theme::Loops)
 }
 
 /// The program with the given seed, about calls of the system.
@@ -287,6 +297,22 @@ impl Random {
                     6 => CellRead(object),
                     7 => CellWrite(object),
                     _ => Exchange { variable, expected: 0, new: 2, weak: true },
+                });
+            }
+            Theme::Loops => {
+                let (order, yields) = (self.order(), self.chance(1, 2));
+                code.push(match self.below(9) {
+                    0..2 => GiveUpWaiting {
+                        variable,
+                        turns: 1 + self.below(5),
+                        kept: self.pick(&[Kept::Heap, Kept::Shared, Kept::Local, Kept::Pauses]),
+                    },
+                    2 => SpinWhileZero { variable, turns: 1 + self.below(5), yields },
+                    3 => AwaitNonZero { variable, yields },
+                    4..6 => Store(variable, self.below(2) as u64, order),
+                    6 => Exchange { variable, expected: 0, new: 2, weak: yields },
+                    7 => Load(1 - variable, order),
+                    _ => Store(1 - variable, 1, order),
                 });
             }
             Theme::Futexes => code.push(match self.below(9) {

@@ -1,0 +1,251 @@
+//! Idle turns: a thread that goes round in a loop which only reads, and comes to its pause with the same registers, the same stack and the
+//! same heap as at the pause before, having read only what it had read before. Until one of the objects that it has read is changed it
+//! would do just this again, however often: an execution in which it does so is one in which it does not, with more of the same steps. So such
+//! a thread waits for that change, and is not let on early at a cost, as one is that may be counting its attempts.
+//!
+//! Nothing is guessed: the memory is copied when the turn begins and compared when it ends, byte by byte. What others do meanwhile, and what the thread
+//! gets from where a turn cannot be seen to use it up (the clock, random numbers, a choice), makes a turn count as not idle. Not looked at: memory that
+//! is neither the stack nor a block of the program's allocator. What lies there is not put back between executions either.
+//!
+//! Whether a turn was idle decides only about what is offered to a search. A schedule that lets such a thread on early is
+//! followed like any other.
+
+use super::allocator::Quarantine;
+use super::arena::Range;
+use super::threads::Thread;
+
+/// More memory than this is not copied: the turn counts as not idle. In bytes.
+const MAX_BYTES: usize = 32 * 1024;
+
+/// Those that a call leaves as they are, the stack pointer, and where the call returns to.
+#[cfg(all(unix, target_arch = "x86_64"))]
+const REGISTERS: usize = 8;
+#[cfg(all(unix, target_arch = "aarch64"))]
+const REGISTERS: usize = 21;
+#[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
+const REGISTERS: usize = 1;
+
+/// Where among them the stack pointer is.
+#[cfg(all(unix, target_arch = "x86_64"))]
+const STACK_POINTER: usize = 6;
+#[cfg(all(unix, target_arch = "aarch64"))]
+const STACK_POINTER: usize = 12;
+#[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
+const STACK_POINTER: usize = 0;
+
+/// What a function that is in the middle of its work has in registers while it calls another. Where that is not known for a processor, the stack pointer is
+/// zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Registers([usize; REGISTERS]);
+
+impl Registers {
+    /// Those of the caller, which should have this compiled into it: what lies below its frame is not its own.
+    #[must_use]
+    #[inline(always)]
+    pub fn here() -> Registers {
+        let mut registers = Registers([0; REGISTERS]);
+        #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
+        // SAFETY: the function writes just these words.
+        unsafe {
+            read_registers(&mut registers.0);
+        }
+        registers
+    }
+
+    const fn stack_pointer(&self) -> usize {
+        self.0[STACK_POINTER]
+    }
+}
+
+/// # Safety
+/// `to` can be written to.
+#[doc(hidden)]
+#[unsafe(naked)]
+#[cfg(all(unix, target_arch = "x86_64"))]
+pub(super) unsafe extern "C" fn read_registers(to: *mut [usize; REGISTERS]) {
+    std::arch::naked_asm!(
+        "mov [rdi], rbx",
+        "mov [rdi + 8], rbp",
+        "mov [rdi + 16], r12",
+        "mov [rdi + 24], r13",
+        "mov [rdi + 32], r14",
+        "mov [rdi + 40], r15",
+        "lea rax, [rsp + 8]",
+        "mov [rdi + 48], rax",
+        "mov rax, [rsp]",
+        "mov [rdi + 56], rax",
+        "ret",
+    )
+}
+
+/// # Safety
+/// `to` can be written to.
+#[doc(hidden)]
+#[unsafe(naked)]
+#[cfg(all(unix, target_arch = "aarch64"))]
+pub(super) unsafe extern "C" fn read_registers(to: *mut [usize; REGISTERS]) {
+    std::arch::naked_asm!(
+        "stp x19, x20, [x0]",
+        "stp x21, x22, [x0, #16]",
+        "stp x23, x24, [x0, #32]",
+        "stp x25, x26, [x0, #48]",
+        "stp x27, x28, [x0, #64]",
+        "stp x29, x30, [x0, #80]",
+        "mov x9, sp",
+        "str x9, [x0, #96]",
+        "stp d8, d9, [x0, #104]",
+        "stp d10, d11, [x0, #120]",
+        "stp d12, d13, [x0, #136]",
+        "stp d14, d15, [x0, #152]",
+        "ret",
+    )
+}
+
+/// What is known of the turn of a thread.
+#[derive(Debug, Default)]
+pub(crate) struct IdleTurns {
+    /// It waits at a pause at which nothing was as it had not been at the one before.
+    pub(crate) is_idle: bool,
+    /// At the pause that is pending.
+    registers: Option<Registers>,
+    /// How things were when this turn began is known.
+    known: bool,
+    /// Something has been got that the next turn may get otherwise.
+    spoiled: bool,
+    began_with: Option<Registers>,
+    /// Steps of the execution before this turn, with its own pauses since.
+    steps: u64,
+    /// How many blocks had been freed.
+    freed: usize,
+    /// The stack, and all blocks.
+    ranges: Vec<Range>,
+    bytes: Vec<u8>,
+    /// The same at the end of the turn.
+    ranges_now: Vec<Range>,
+}
+
+impl IdleTurns {
+    #[inline(always)]
+    pub(crate) fn reset(&mut self) {
+        self.is_idle = false;
+        self.known = false;
+        self.registers = None;
+    }
+
+    /// What the thread does next may be something else, although it is in the same state.
+    #[inline]
+    pub(crate) fn spoil(&mut self) {
+        self.spoiled = true;
+    }
+
+    /// The bytes of these addresses follow one another in `bytes`.
+    fn is_unchanged(&self) -> bool {
+        let mut copied = &self.bytes[..];
+        self.ranges.iter().all(|&(start, end)| {
+            let Some((before, rest)) = copied.split_at_checked(end - start) else { return false };
+            copied = rest;
+            // SAFETY: `begin_turn` has copied from there, and what the program allocates stays mapped up to the end of the execution, as does
+            // the stack. Nobody else runs.
+            unsafe { is_same(std::ptr::with_exposed_provenance(start), before) }
+        })
+    }
+}
+
+/// The addresses that a thread can have changed: its stack up to `bottom`, and all blocks. `false` if they are not known, or too many.
+fn memory_in_use(
+    registers: &Registers,
+    bottom: usize,
+    quarantine: &mut Quarantine,
+    ranges: &mut Vec<Range>,
+) -> bool {
+    ranges.clear();
+    let top = registers.stack_pointer();
+    if top == 0 || top >= bottom || bottom - top > MAX_BYTES {
+        return false;
+    }
+    ranges.push((top, bottom));
+    quarantine.blocks_in_use(ranges, MAX_BYTES - (bottom - top))
+}
+
+/// Whether these are the bytes that are there.
+///
+/// # Safety
+/// As many are mapped, and nobody writes to them meanwhile.
+#[cfg(unix)]
+unsafe fn is_same(now: *const u8, before: &[u8]) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { libc::memcmp(now.cast(), before.as_ptr().cast(), before.len()) == 0 }
+}
+
+#[cfg(not(unix))]
+unsafe fn is_same(_: *const u8, _: &[u8]) -> bool {
+    false
+}
+
+impl Thread {
+    /// It is at a pause; `registers`: those that it has there, if it is a pause of the program's. `step`: steps of the
+    /// execution so far.
+    pub(super) fn recognise_idle_turn(
+        &mut self,
+        registers: Option<Registers>,
+        step: u64,
+        quarantine: &mut Quarantine,
+    ) {
+        let steps = self.idle.steps + self.turn_reads() as u64;
+        let repeats = self.repeats_itself();
+        let bottom = self.stack_bottom;
+        let idle = &mut self.idle;
+        idle.is_idle = idle.known
+            && !idle.spoiled
+            && repeats
+            && step == steps
+            && registers.is_some()
+            && registers == idle.began_with
+            && idle.freed == quarantine.freed()
+            && registers.is_some_and(|now| memory_in_use(&now, bottom, quarantine, &mut idle.ranges_now))
+            && idle.ranges == idle.ranges_now
+            && idle.is_unchanged();
+        idle.registers = registers;
+    }
+
+    /// Its pause takes effect, after so many steps. `ends_turn`: it has done something since the one before; and whether the
+    /// next turn may be the same: it has read something since it changed something last.
+    pub(super) fn begin_turn(&mut self, ends_turn: Option<bool>, step: u64, quarantine: &mut Quarantine) {
+        let bottom = self.stack_bottom;
+        let idle = &mut self.idle;
+        idle.is_idle = false;
+        match ends_turn {
+            // A pause right after a pause.
+            None => {
+                idle.steps += 1;
+                return;
+            }
+            Some(may_repeat) => idle.known = may_repeat,
+        }
+        let Some(registers) = idle.registers.take().filter(|_| idle.known) else {
+            idle.known = false;
+            return;
+        };
+        idle.known = memory_in_use(&registers, bottom, quarantine, &mut idle.ranges);
+        if !idle.known {
+            return;
+        }
+        idle.bytes.clear();
+        for &(start, end) in &idle.ranges {
+            let (length, held) = (end - start, idle.bytes.len());
+            idle.bytes.reserve(length);
+            let from: *const u8 = std::ptr::with_exposed_provenance(start);
+            // SAFETY: it is the thread's own stack above what the engine has in use now, or memory that has been given out in this execution:
+            // mapped, and nobody else runs. As many bytes are reserved. (Where nothing has been written yet, it is what the system gave.)
+            unsafe {
+                from.copy_to_nonoverlapping(idle.bytes.as_mut_ptr().add(held), length);
+                idle.bytes.set_len(held + length);
+            }
+        }
+        idle.began_with = Some(registers);
+        idle.spoiled = false;
+        idle.steps = step;
+        idle.freed = quarantine.freed();
+    }
+}
