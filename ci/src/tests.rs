@@ -30,7 +30,10 @@ pub(crate) fn tests(root: &Path) -> Result<String, String> {
     std::thread::scope(|scope| {
         for _ in 0..LANES {
             scope.spawn(|| {
-                while let Some(job) = locked(&queue).pop_front() {
+                loop {
+                    // The lock is given back before the job is done.
+                    let next = locked(&queue).pop_front();
+                    let Some(job) = next else { break };
                     job.commands.iter().for_each(|arguments| run(root, arguments, &outcome));
                 }
             });
@@ -125,6 +128,7 @@ fn test(root: &Path, selection: &[String]) -> Command {
 /// Runs some tests, and prints what they have said when they have ended: the lanes are not mixed.
 fn run(root: &Path, selection: &[String], outcome: &Mutex<Outcome>) {
     let is_doc = selection.iter().any(|word| word == "--doc");
+    println!("begins: {}", title(selection));
     let said = output(test(root, selection));
     let mut outcome = locked(outcome);
     match said {
@@ -135,11 +139,16 @@ fn run(root: &Path, selection: &[String], outcome: &Mutex<Outcome>) {
                 outcome.ended += usize::from(!is_doc);
             }
             if !success {
-                outcome.wrong.push(format!("cargo test {} has failed", selection.join(" ")));
+                outcome.wrong.push(format!("failed: {}", title(selection)));
             }
         }
         Err(error) => outcome.wrong.push(cannot_run(&error)),
     }
+}
+
+/// A selection in few words.
+fn title(selection: &[String]) -> String {
+    if selection.len() > 2 { "all that does not run the tool".to_owned() } else { selection.join(" ") }
 }
 
 /// All that a command prints, in the order in which it does, and whether it succeeds.
