@@ -25,20 +25,8 @@ pub(crate) fn tests(root: &Path) -> Result<String, String> {
     let started = Instant::now();
     let built = build(root)?;
     println!("built in {:.0} s: {} executables", started.elapsed().as_secs_f64(), built.count);
-    let queue = Mutex::new(jobs(&built)?);
     let outcome = Mutex::new(Outcome::default());
-    std::thread::scope(|scope| {
-        for _ in 0..LANES {
-            scope.spawn(|| {
-                loop {
-                    // The lock is given back before the job is done.
-                    let next = locked(&queue).pop_front();
-                    let Some(job) = next else { break };
-                    job.commands.iter().for_each(|arguments| run(root, arguments, &outcome));
-                }
-            });
-        }
-    });
+    in_lanes(jobs(&built)?, |job| job.commands.iter().for_each(|arguments| run(root, arguments, &outcome)));
     let Outcome { tests, ended, wrong } = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
     match wrong.into_iter().next() {
         Some(first) => Err(format!("{tests} ({first})")),
@@ -80,7 +68,7 @@ struct Job {
 fn jobs(built: &Built) -> Result<VecDeque<Job>, String> {
     let apart: Vec<&str> = GROUPS.concat();
     if let Some(missing) = apart.iter().find(|&&name| !built.names.contains(name)) {
-        return Err(format!("there is no test `{missing}`, which ci/src/tests.rs names"));
+        return Err(format!("there is no test `{missing}`, which ci/src/lanes.rs names"));
     }
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let others = built.names.iter().filter(|name| !apart.contains(&name.as_str()));
@@ -91,6 +79,18 @@ fn jobs(built: &Built) -> Result<VecDeque<Job>, String> {
     let [first, second] = GROUPS.map(group);
     let rest = Job { commands: vec![rest, words(&["--doc"])] };
     Ok([first, rest, second].into())
+}
+
+/// Does the jobs, each lane the next one that no other has taken.
+fn in_lanes<T: Send>(jobs: VecDeque<T>, work: impl Fn(T) + Sync) {
+    let queue = Mutex::new(jobs);
+    // The lock is given back before the job is done.
+    let next = || locked(&queue).pop_front();
+    std::thread::scope(|scope| {
+        for _ in 0..LANES {
+            scope.spawn(|| std::iter::from_fn(next).for_each(&work));
+        }
+    });
 }
 
 /// What came out so far.
@@ -199,6 +199,19 @@ mod tests {
         run.sort();
         assert_eq!(run, names.iter().collect::<Vec<_>>());
         assert_eq!(jobs[1].commands[0].join(" "), "--lib --bins --test a --test z");
+    }
+
+    #[test]
+    fn lanes_work_at_the_same_time() {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(0);
+        let receiver = Mutex::new(receiver);
+        // Neither ends without the other.
+        in_lanes([true, false].into(), |sends| match sends {
+            true => sender.send(()).unwrap(),
+            false => {
+                locked(&receiver).recv_timeout(std::time::Duration::from_secs(20)).unwrap();
+            }
+        });
     }
 
     #[test]
