@@ -206,7 +206,7 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::sync_channel(0);
         let receiver = Mutex::new(receiver);
         // Neither ends without the other.
-        in_lanes([true, false].into(), |sends| match sends {
+        in_lanes([false, true].into(), |sends| match sends {
             true => sender.send(()).unwrap(),
             false => {
                 locked(&receiver).recv_timeout(std::time::Duration::from_secs(20)).unwrap();
