@@ -3,6 +3,7 @@
 //! Each part prints what it runs and how long it took; the end is a summary, and a nonzero exit code if a part failed.
 //! `steps` runs cargo, `tidy` checks what no compiler checks: the layers and the layout of the repository.
 
+mod lanes;
 mod layers;
 mod package;
 mod steps;
@@ -28,7 +29,7 @@ const PARTS: [Part; 7] = [
     Part { name: "clippy", about: "clippy, every target, warnings are errors", run: steps::clippy },
     Part { name: "clippy-icb", about: "the same with --cfg icb", run: steps::clippy_icb },
     Part { name: "doc", about: "documentation, warnings are errors", run: steps::doc },
-    Part { name: "tests", about: "every test of the workspace", run: steps::tests },
+    Part { name: "tests", about: "every test of the workspace", run: lanes::tests },
     Part {
         name: "instructions",
         about: "what a step takes, against the committed figures",

@@ -1,7 +1,5 @@
-//! The parts that run cargo.
+//! The parts that run cargo, but for the tests.
 
-use crate::summary::{Tests, tests_of};
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -33,24 +31,6 @@ pub(crate) fn doc(root: &Path) -> Result<String, String> {
     let mut command = cargo(root, &["doc", "--quiet", "--workspace", "--no-deps"]);
     command.env("RUSTDOCFLAGS", "-D warnings");
     run(command)
-}
-
-/// All tests, with a summary over all executables.
-pub(crate) fn tests(root: &Path) -> Result<String, String> {
-    let mut command = cargo(root, &["test", "--workspace", "--no-fail-fast"]);
-    command.stdout(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| cannot_run(&error))?;
-    let mut tests = Tests::default();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            println!("{line}");
-            if let Some(more) = tests_of(&line) {
-                tests.add(more);
-            }
-        }
-    }
-    let status = child.wait().map_err(|error| cannot_run(&error))?;
-    if status.success() { Ok(tests.to_string()) } else { Err(format!("{tests} (cargo test: {status})")) }
 }
 
 /// Instructions of the step path, counted by valgrind, where it is installed, and on the kind of machine that the committed
@@ -86,6 +66,6 @@ pub(crate) fn run(mut command: Command) -> Result<String, String> {
     if status.success() { Ok(String::new()) } else { Err(format!("cargo says why above ({status})")) }
 }
 
-fn cannot_run(error: &std::io::Error) -> String {
+pub(crate) fn cannot_run(error: &std::io::Error) -> String {
     format!("cannot run cargo: {error}")
 }

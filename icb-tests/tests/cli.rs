@@ -526,8 +526,11 @@ fn plain_memory_is_checked() {
     icb_with("raw-memory", "replay racy_torn_value", &[]).check(FAILED, &["The failure shows again."]);
     icb_with("raw-memory", "replay racy_lost_update_on_the_stack", &[])
         .check(FAILED, &["The failure shows again."]);
-    icb_with("raw-memory", "test --no-accesses --max-bound 1 racy_counter", &[])
-        .check(PASSED, &["proved raw-memory::lib::racy_counter: no failure in any execution"]);
+    // One that is compiled in no time, checked and not.
+    icb_with("raw-memory", "test -p counter --max-bound 1", &[])
+        .check(FAILED, &["FAILED counter::lib::racy_counter: data race: "]);
+    icb_with("raw-memory", "test -p counter --no-accesses --max-bound 1", &[])
+        .check(PASSED, &["proved counter::lib::racy_counter: no failure in any execution"]);
 }
 
 /// The same in tests that name the mirrored library, and beside a dependency that is instrumented.
