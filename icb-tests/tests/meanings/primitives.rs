@@ -225,6 +225,25 @@ fn a_rendezvous_channel_hands_over() {
 }
 
 #[test]
+fn a_rendezvous_is_tried_in_vain_until_the_receiver_waits() {
+    // Nothing comes between the spawn and the receive, and yet nobody may wait when it is tried.
+    let tried = |timeout: Option<Duration>| {
+        told(plain().max_bound(1), move || {
+            let (sender, receiver) = mpsc::sync_channel(0);
+            let thread = thread::spawn(move || sender.try_send(1).is_ok());
+            let received = match timeout {
+                None => receiver.recv().is_ok(),
+                Some(timeout) => receiver.recv_timeout(timeout).is_ok(),
+            };
+            assert_eq!(thread.join().unwrap(), received);
+            received
+        })
+    };
+    assert_eq!(tried(None), [false, true].into());
+    assert_eq!(tried(Some(Duration::from_secs(1))), [false, true].into());
+}
+
+#[test]
 fn a_channel_notices_that_the_other_end_is_gone() {
     let sent = told(plain(), || {
         let (sender, receiver) = mpsc::channel();

@@ -336,7 +336,7 @@ impl Execution {
             Action::OnceCheck | Action::OnceWait => self.once_check(operation),
             Action::Send | Action::TrySend => self.send(operation),
             Action::SendFinish => self.send_finish(operation),
-            Action::Receive { .. } | Action::TryReceive => self.receive(operation),
+            Action::ReceiveBegin | Action::Receive { .. } | Action::TryReceive => self.receive(operation),
             Action::SenderClone | Action::SenderDrop | Action::ReceiverDrop => self.channel_end(operation),
             Action::Park { .. } => self.park(operation),
             Action::Unpark => self.unpark(operation),

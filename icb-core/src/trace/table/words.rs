@@ -377,7 +377,7 @@ pub(super) const fn action_words(action: Action) -> &'static str {
         Action::Send => "send",
         Action::TrySend => "try_send",
         Action::SendFinish => "finish send",
-        Action::Receive { timed: false } => "recv",
+        Action::ReceiveBegin | Action::Receive { timed: false } => "recv",
         Action::Receive { timed: true } => "recv_timeout",
         Action::TryReceive => "try_recv",
         Action::SenderClone => "clone sender of",
