@@ -319,6 +319,42 @@ fn a_read_write_lock_admits_many_readers_or_one_writer() {
     assert_eq!(seen.len(), 4, "{seen:?}");
 }
 
+/// Whoever comes to read while a writer waits for readers waits for them too.
+#[test]
+fn reading_twice_around_a_waiting_writer_deadlocks() {
+    let report = plain().max_bound(1).explore(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let writer = lock.clone();
+        let writing = thread::spawn(move || *writer.write().unwrap() = 1);
+        let first = lock.read().unwrap();
+        let second = lock.read().unwrap();
+        assert_eq!(*first, *second);
+        drop((first, second));
+        writing.join().unwrap();
+    });
+    let failure = report.failure.expect("the second read comes after the writer");
+    assert_eq!((failure.kind, report.bounds.len()), (FailureKind::Deadlock, 2));
+    assert!(
+        failure.message.contains("T0 waits to read RwLock #3, held by T0, behind T1, who waits to write it")
+            && failure.message.contains("T1 waits to write RwLock #3, held by T0"),
+        "{}",
+        failure.message
+    );
+    // What is tried is refused meanwhile, and when the readers have gone the next one may be quicker than the writer.
+    let tried = told(plain().max_bound(2), || {
+        let lock = Arc::new(RwLock::new(0));
+        let writer = lock.clone();
+        let first = lock.read().unwrap();
+        let writing = thread::spawn(move || *writer.write().unwrap() = 1);
+        let second = lock.try_read().is_ok();
+        drop(first);
+        let third = *lock.read().unwrap();
+        writing.join().unwrap();
+        (second, third)
+    });
+    assert_eq!(tried, [(true, 0), (true, 1), (false, 0), (false, 1)].into());
+}
+
 /// Two readers that both want to write wait for each other.
 #[test]
 fn upgrading_a_read_lock_deadlocks() {

@@ -1,15 +1,38 @@
-//! `RwLock`. Readers and writers are admitted whenever the lock's state allows it; no preference is modelled, so
-//! that every policy of a real implementation is covered.
+//! `RwLock`. Who comes is admitted whenever the lock's state allows it, with one exception: a writer that finds readers takes a
+//! step in which it says that it waits, and from then on whoever comes to read waits until no reader is left, as with the
+//! implementations that `std` has today (a thread that reads twice may so wait for itself). Its documentation leaves open whether they
+//! wait; that they pass is what is seen where they come before that step.
 
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
 impl Execution {
+    /// Whether it can be read, or written, at once.
     pub(super) fn rwlock_is_free(&self, lock: ObjectId, for_writing: bool) -> bool {
         match &self.object_ref(lock).state {
-            State::RwLock { writer, readers, .. } => writer.is_none() && (!for_writing || readers.is_empty()),
+            State::RwLock { writer, readers, waiting, .. } => {
+                writer.is_none() && (readers.is_empty() || (!for_writing && waiting.is_empty()))
+            }
             _ => true,
+        }
+    }
+
+    /// Whether the thread can get the lock for writing, or say that it waits for it.
+    pub(super) fn can_write_or_wait(&self, lock: ObjectId, thread: usize) -> bool {
+        match &self.object_ref(lock).state {
+            State::RwLock { writer, readers, waiting, .. } => {
+                writer.is_none() && (readers.is_empty() || !waiting.contains(&(thread as u32)))
+            }
+            _ => true,
+        }
+    }
+
+    /// A writer for whom those wait who come to read.
+    pub(super) fn waiting_writer(&self, lock: ObjectId) -> Option<usize> {
+        match &self.object_ref(lock).state {
+            State::RwLock { writer: None, waiting, .. } => waiting.first().map(|&thread| thread as usize),
+            _ => None,
         }
     }
 
@@ -39,7 +62,8 @@ impl Execution {
     pub(super) fn read_unlock(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         let object = &mut self.objects[operation.object.index()];
-        if let State::RwLock { readers, read_clock, .. } = &mut object.state {
+        let mut access = update(operation.object);
+        if let State::RwLock { readers, read_clock, waiting, .. } = &mut object.state {
             if let Some(position) = readers.iter().rposition(|&r| r == me as u32) {
                 readers.remove(position);
             } else {
@@ -47,8 +71,12 @@ impl Execution {
                 readers.pop();
             }
             self.threads[me].clock.release_join(me, read_clock);
+            if !waiting.is_empty() {
+                // The last one lets readers come again; all of them, so that which is the last one makes no difference.
+                access.mode = Mode::Write;
+            }
         }
-        self.finish_single(operation, update(operation.object), None, None, None);
+        self.finish_single(operation, access, None, None, None);
         Effect::Done
     }
 
@@ -59,7 +87,14 @@ impl Execution {
         }
         let me = self.current;
         let object = &mut self.objects[lock.index()];
-        if let State::RwLock { writer, read_clock, .. } = &mut object.state {
+        if let State::RwLock { writer, readers, waiting, read_clock } = &mut object.state {
+            if !readers.is_empty() {
+                waiting.push(me as u32);
+                self.note_change(lock);
+                self.finish_single(operation, write(lock), None, None, Some("waits"));
+                return Effect::Refused;
+            }
+            waiting.retain(|&thread| thread != me as u32);
             *writer = Some(me as u32);
             self.threads[me].clock.acquire(read_clock);
         }
