@@ -319,7 +319,7 @@ fn a_read_write_lock_admits_many_readers_or_one_writer() {
     assert_eq!(seen.len(), 4, "{seen:?}");
 }
 
-/// Whoever comes to read while a writer waits for readers waits for them too.
+/// Whoever comes to read while a writer waits for readers waits for the writer.
 #[test]
 fn reading_twice_around_a_waiting_writer_deadlocks() {
     let report = plain().max_bound(1).explore(|| {
@@ -340,7 +340,7 @@ fn reading_twice_around_a_waiting_writer_deadlocks() {
         "{}",
         failure.message
     );
-    // What is tried is refused meanwhile, and when the readers have gone the next one may be quicker than the writer.
+    // What is tried is refused meanwhile.
     let tried = told(plain().max_bound(2), || {
         let lock = Arc::new(RwLock::new(0));
         let writer = lock.clone();
@@ -352,7 +352,7 @@ fn reading_twice_around_a_waiting_writer_deadlocks() {
         writing.join().unwrap();
         (second, third)
     });
-    assert_eq!(tried, [(true, 0), (true, 1), (false, 0), (false, 1)].into());
+    assert_eq!(tried, [(true, 0), (true, 1), (false, 1)].into());
 }
 
 /// Two readers that both want to write wait for each other.

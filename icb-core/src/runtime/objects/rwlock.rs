@@ -1,7 +1,8 @@
 //! `RwLock`. Who comes is admitted whenever the lock's state allows it, with one exception: a writer that finds readers takes a
-//! step in which it says that it waits, and from then on whoever comes to read waits until no reader is left, as with the
-//! implementations that `std` has today (a thread that reads twice may so wait for itself). Its documentation leaves open whether they
-//! wait; that they pass is what is seen where they come before that step.
+//! step in which it says that it waits, and from then on whoever comes to read waits for it, as with the implementations that
+//! `std` has today (a thread that reads twice may so wait for itself). Its documentation leaves open whether they wait; that they pass
+//! is what is seen where they come before that step. That they wait until no reader is left, and no longer, would be more exact: all that
+//! is lost is that a reader passes a writer because of which a `try_read` has failed before. But then readers that go would not commute.
 
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
@@ -12,7 +13,7 @@ impl Execution {
     pub(super) fn rwlock_is_free(&self, lock: ObjectId, for_writing: bool) -> bool {
         match &self.object_ref(lock).state {
             State::RwLock { writer, readers, waiting, .. } => {
-                writer.is_none() && (readers.is_empty() || (!for_writing && waiting.is_empty()))
+                writer.is_none() && if for_writing { readers.is_empty() } else { waiting.is_empty() }
             }
             _ => true,
         }
@@ -62,8 +63,7 @@ impl Execution {
     pub(super) fn read_unlock(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         let object = &mut self.objects[operation.object.index()];
-        let mut access = update(operation.object);
-        if let State::RwLock { readers, read_clock, waiting, .. } = &mut object.state {
+        if let State::RwLock { readers, read_clock, .. } = &mut object.state {
             if let Some(position) = readers.iter().rposition(|&r| r == me as u32) {
                 readers.remove(position);
             } else {
@@ -71,12 +71,8 @@ impl Execution {
                 readers.pop();
             }
             self.threads[me].clock.release_join(me, read_clock);
-            if !waiting.is_empty() {
-                // The last one lets readers come again; all of them, so that which is the last one makes no difference.
-                access.mode = Mode::Write;
-            }
         }
-        self.finish_single(operation, access, None, None, None);
+        self.finish_single(operation, update(operation.object), None, None, None);
         Effect::Done
     }
 
