@@ -300,7 +300,9 @@ impl PartialOrder {
             // writer that has come is one thing, and one that has not can still come.
             return Relation::Unknown;
         }
-        if matches!(operation.action, Action::ReadLock | Action::WriteLock) && event.action == Action::WriteLock {
+        if matches!(operation.action, Action::ReadLock | Action::WriteLock)
+            && event.action == Action::WriteLock
+        {
             // A writer that gets the lock, or one that says that it waits.
             return Relation::Unknown;
         }

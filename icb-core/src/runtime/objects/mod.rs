@@ -291,7 +291,9 @@ impl Execution {
             Action::ReadLock => match self.waiting_writer(object) {
                 Some(writer) if writer != thread => {
                     let writer = ThreadId::new(writer);
-                    format!("{who} waits to read RwLock {object}{held}, behind {writer}, who waits to write it")
+                    format!(
+                        "{who} waits to read RwLock {object}{held}, behind {writer}, who waits to write it"
+                    )
                 }
                 _ => format!("{who} waits to read RwLock {object}{held}"),
             },
