@@ -155,7 +155,7 @@ impl Execution {
 
     /// The thread goes on at a cost, although what it waits for has not come.
     #[cold]
-    fn note_early(&mut self, next: usize) {
+    pub(super) fn note_early(&mut self, next: usize) {
         // Who was let on because nobody could go on stands back when it lets somebody go on, not when somebody pays.
         self.freed = None;
         self.threads[next].note_early();

@@ -56,9 +56,6 @@ fn enter_usually(running: &Running, operation: Operation, place: Place) {
     if may_be_spun_on(operation.action) {
         e.recognise_spinning();
     }
-    if let Action::Receive { .. } = operation.action {
-        e.receiver_waits(operation.object);
-    }
     let next = e.decide();
     if next == Next::Suspend {
         e.stand_back(me, operation.action);
@@ -102,9 +99,6 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
         {
             e.take_undecided();
             return (Next::Stay, None);
-        }
-        if let Action::Receive { .. } = operation.action {
-            e.receiver_waits(operation.object);
         }
         match e.decide() {
             Next::Stay => (Next::Stay, None),
@@ -291,9 +285,12 @@ fn while_giving_up(running: &Running, action: Action) -> Effect {
     match action {
         Action::OnceCheck | Action::TryLock | Action::TryReadLock | Action::TryWriteLock => Effect::Refused,
         Action::OnceEnter => Effect::Run,
-        Action::Send | Action::TrySend | Action::SendFinish | Action::Receive { .. } | Action::TryReceive => {
-            Effect::Disconnected
-        }
+        Action::Send
+        | Action::TrySend
+        | Action::SendFinish
+        | Action::ReceiveBegin
+        | Action::Receive { .. }
+        | Action::TryReceive => Effect::Disconnected,
         _ => Effect::Done,
     }
 }

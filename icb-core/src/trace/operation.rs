@@ -166,6 +166,8 @@ pub enum Action {
     TrySend,
     /// A rendezvous sender waits until its message has been taken.
     SendFinish,
+    /// `Receiver::recv` of a rendezvous takes what is offered, or says that it waits.
+    ReceiveBegin,
     /// `Receiver::recv`; `timed` for `recv_timeout`.
     Receive {
         /// Whether the wait may expire.

@@ -200,14 +200,20 @@ impl Step {
                 | Action::Reacquire { timed: true }
                 | Action::Receive { timed: true }
         );
-        self.early && timed
+        self.early && timed && !self.wakes_before_its_time()
+    }
+
+    /// Whether a timed wait has ended for no reason: of the two ways in which it ends early, the second.
+    fn wakes_before_its_time(&self) -> bool {
+        matches!(self.operation.action, Action::Reacquire { timed: true })
+            && self.branches.first() == Some(&1)
     }
 
     /// Whether a wait has ended for no reason, at a cost of 1.
     #[must_use]
     pub fn wakes_spuriously(&self) -> bool {
         let waits = matches!(self.operation.action, Action::Park { .. } | Action::Reacquire { .. });
-        self.early && waits && !self.expires_early()
+        self.wakes_before_its_time() || self.early && waits && !self.expires_early()
     }
 
     /// Whether a loop that waits for a change goes round once more without one, at a cost of 1.

@@ -1,7 +1,9 @@
 //! `std::sync::RwLock`. Modelled: `read`, `try_read`, `write`, `try_write`, `downgrade` and the drop of a guard, each
 //! one step, and so are `is_poisoned` and `clear_poison`; poisoning by writers. Readers and writers that wait are chosen
-//! by the scheduler: no policy of some platform (writer preference, for one) is assumed, so what any of them does is
-//! among what is explored. Not modelled: the most readers that a platform allows.
+//! by the scheduler, but where a writer waits for readers: it says so in a step of its own, and those who come to read after that wait
+//! for it (`try_read` fails), as on the platforms of `std` today. So a thread that reads twice can wait for itself. What a platform does
+//! that lets them pass is explored as well: they come before the writer says so. Not modelled: a reader that passes a writer after a
+//! `try_read` has failed because of it; the most readers that a platform allows.
 
 use super::flag::Flag;
 use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
@@ -130,8 +132,10 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        if self.core.handle.perform(self.init(), Action::WriteLock).is_some() {
-            return RwLockWriteGuard::new(self, None);
+        while let Some(effect) = self.core.handle.perform(self.init(), Action::WriteLock) {
+            if effect != Effect::Refused {
+                return RwLockWriteGuard::new(self, None);
+            }
         }
         let real = self.core.real.write().unwrap_or_else(PoisonError::into_inner);
         RwLockWriteGuard::new(self, Some(real))

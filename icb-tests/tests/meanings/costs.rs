@@ -84,6 +84,14 @@ fn wait_with_timeout(shared: &(Mutex<bool>, Condvar)) {
     }
 }
 
+fn wait_once_with_timeout(shared: &(Mutex<bool>, Condvar)) {
+    let guard = shared.0.lock().unwrap();
+    if !*guard {
+        let (guard, result) = shared.1.wait_timeout(guard, Duration::from_millis(1)).unwrap();
+        assert!(*guard || result.timed_out(), "woken for nothing");
+    }
+}
+
 fn wait_once(shared: &(Mutex<bool>, Condvar)) {
     let mut guard = shared.0.lock().unwrap();
     if !*guard {
@@ -160,10 +168,12 @@ fn a_wait_that_expires_when_nothing_else_can_run_is_free() {
 
 #[test]
 fn a_spurious_wake_up_costs_one() {
-    let body = || wait_until_ready(wait_once);
-    assert_eq!(verdict(&Builder::new().max_bound(3).explore(body)), Some((FailureKind::Panic, 1)));
-    let report = plain().explore(body);
-    assert!(report.complete, "{report:?}");
+    for wait in [wait_once, wait_once_with_timeout] {
+        let body = move || wait_until_ready(wait);
+        assert_eq!(verdict(&Builder::new().max_bound(3).explore(body)), Some((FailureKind::Panic, 1)));
+        let report = plain().explore(body);
+        assert!(report.complete, "{report:?}");
+    }
 }
 
 #[test]

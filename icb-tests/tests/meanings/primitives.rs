@@ -225,6 +225,25 @@ fn a_rendezvous_channel_hands_over() {
 }
 
 #[test]
+fn a_rendezvous_is_tried_in_vain_until_the_receiver_waits() {
+    // Nothing comes between the spawn and the receive, and yet nobody may wait when it is tried.
+    let tried = |timeout: Option<Duration>| {
+        told(plain().max_bound(1), move || {
+            let (sender, receiver) = mpsc::sync_channel(0);
+            let thread = thread::spawn(move || sender.try_send(1).is_ok());
+            let received = match timeout {
+                None => receiver.recv().is_ok(),
+                Some(timeout) => receiver.recv_timeout(timeout).is_ok(),
+            };
+            assert_eq!(thread.join().unwrap(), received);
+            received
+        })
+    };
+    assert_eq!(tried(None), [false, true].into());
+    assert_eq!(tried(Some(Duration::from_secs(1))), [false, true].into());
+}
+
+#[test]
 fn a_channel_notices_that_the_other_end_is_gone() {
     let sent = told(plain(), || {
         let (sender, receiver) = mpsc::channel();
@@ -298,6 +317,42 @@ fn a_read_write_lock_admits_many_readers_or_one_writer() {
         assert!(seen.contains(&expected), "{expected:?} in {seen:?}");
     }
     assert_eq!(seen.len(), 4, "{seen:?}");
+}
+
+/// Whoever comes to read while a writer waits for readers waits for the writer.
+#[test]
+fn reading_twice_around_a_waiting_writer_deadlocks() {
+    let report = plain().max_bound(1).explore(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let writer = lock.clone();
+        let writing = thread::spawn(move || *writer.write().unwrap() = 1);
+        let first = lock.read().unwrap();
+        let second = lock.read().unwrap();
+        assert_eq!(*first, *second);
+        drop((first, second));
+        writing.join().unwrap();
+    });
+    let failure = report.failure.expect("the second read comes after the writer");
+    assert_eq!((failure.kind, report.bounds.len()), (FailureKind::Deadlock, 2));
+    assert!(
+        failure.message.contains("T0 waits to read RwLock #3, held by T0, behind T1, who waits to write it")
+            && failure.message.contains("T1 waits to write RwLock #3, held by T0"),
+        "{}",
+        failure.message
+    );
+    // What is tried is refused meanwhile.
+    let tried = told(plain().max_bound(2), || {
+        let lock = Arc::new(RwLock::new(0));
+        let writer = lock.clone();
+        let first = lock.read().unwrap();
+        let writing = thread::spawn(move || *writer.write().unwrap() = 1);
+        let second = lock.try_read().is_ok();
+        drop(first);
+        let third = *lock.read().unwrap();
+        writing.join().unwrap();
+        (second, third)
+    });
+    assert_eq!(tried, [(true, 0), (true, 1), (false, 1)].into());
 }
 
 /// Two readers that both want to write wait for each other.

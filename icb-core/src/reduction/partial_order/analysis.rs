@@ -294,9 +294,16 @@ impl PartialOrder {
             return Relation::Reversible;
         }
         if operation.action == Action::WriteLock
-            && matches!(event.action, Action::ReadLock | Action::TryReadLock)
+            && matches!(event.action, Action::ReadLock | Action::TryReadLock | Action::ReadUnlock)
         {
-            // A reader that comes keeps a writer out, and commutes with one that goes, who may let it in.
+            // A reader that comes keeps a writer out, and commutes with one that goes, who may let it in. And while there are readers, a
+            // writer that has come is one thing, and one that has not can still come.
+            return Relation::Unknown;
+        }
+        if matches!(operation.action, Action::ReadLock | Action::WriteLock)
+            && event.action == Action::WriteLock
+        {
+            // A writer that gets the lock, or one that says that it waits.
             return Relation::Unknown;
         }
         let enables = match need {
@@ -390,9 +397,7 @@ fn was_blocked(event: &Event, object: ObjectId, wanted: Action) -> Option<bool> 
         (Action::Lock | Action::Reacquire { .. }, Action::Lock | Action::Reacquire { .. }) => Some(false),
         (Action::Lock | Action::Reacquire { .. }, Action::TryLock) => Some(mode == Mode::Read),
         (Action::ReadLock | Action::WriteLock, Action::WriteUnlock | Action::Downgrade) => Some(true),
-        (Action::ReadLock | Action::WriteLock, Action::WriteLock) => Some(false),
-        (Action::WriteLock, Action::ReadUnlock) => Some(true),
-        (Action::ReadLock, Action::ReadUnlock | Action::ReadLock) => Some(false),
+        (Action::ReadLock, Action::ReadLock) => Some(false),
         (Action::OnceEnter, Action::OnceLeave) => Some(true),
         (Action::OnceEnter, Action::OnceEnter) => Some(false),
         (Action::Join, _) => Some(true),

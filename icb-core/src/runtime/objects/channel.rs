@@ -3,7 +3,8 @@
 //!
 //! A send happens before the receive of its message, or before the end of the receiver, which drops what it has not
 //! received. The end of either side happens before whatever the other one finds out by it. In a bounded channel a receive also happens before the send
-//! that takes its place. A rendezvous (capacity 0) sender waits in a second step until its message is taken.
+//! that takes its place. A rendezvous (capacity 0) sender waits in a second step until its message is taken, and a receiver
+//! that finds none says in a step of its own that it waits: until then nobody's `try_send` succeeds.
 
 use super::{Effect, State};
 use crate::clock::VectorClock;
@@ -25,7 +26,7 @@ pub(crate) struct Channel {
     receiver: bool,
     /// What senders and receivers published that are gone.
     ended: VectorClock,
-    /// The receiver is blocked in a receive: a rendezvous `try_send` can succeed.
+    /// The receiver has said that it waits: a rendezvous `try_send` can succeed.
     receiver_waits: bool,
     sent: u64,
     taken: u64,
@@ -168,6 +169,11 @@ impl Execution {
             self.finish_channel(operation, Mode::Read, Some("disconnected"));
             return Effect::Disconnected;
         }
+        if operation.action == Action::ReceiveBegin {
+            self.channel_mut(operation.object).receiver_waits = true;
+            self.finish_channel(operation, Mode::Write, Some("waits"));
+            return Effect::Refused;
+        }
         if expired == Some(Readiness::Timeout) {
             self.expire();
             self.finish_channel(operation, Mode::Read, Some("timed out"));
@@ -175,12 +181,6 @@ impl Execution {
         }
         self.finish_channel(operation, Mode::Read, Some("empty"));
         Effect::Refused
-    }
-
-    /// The receiver announces a receive that has to wait: rendezvous senders may now try.
-    pub(in crate::runtime) fn receiver_waits(&mut self, channel: ObjectId) {
-        let channel = self.channel_mut(channel);
-        channel.receiver_waits = true;
     }
 
     /// The running thread has noticed that nobody is left at the other end.

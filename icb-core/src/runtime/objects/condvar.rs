@@ -1,6 +1,6 @@
 //! `Condvar`: a wait is two steps, release-and-enqueue and reacquire. The condvar itself orders nothing; its mutex
 //! does. Which waiter `notify_one` wakes is a free branch. A wait that wakes for no reason, or whose time expires
-//! although something else could run, costs 1.
+//! although something else could run, costs 1; a timed wait that costs this ends in either way.
 
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
@@ -37,8 +37,11 @@ impl Execution {
 
     pub(super) fn reacquire(&mut self, operation: Operation) -> Effect {
         let me = self.current;
-        let expired = self.threads[me].expired.take();
+        let mut expired = self.threads[me].expired.take();
         let notified = self.threads[me].notified;
+        if expired == Some(Readiness::Timeout) && !notified && self.wakes_before_its_time(operation) {
+            expired = Some(Readiness::Spurious);
+        }
         if !notified {
             self.waiters(operation.object).retain(|&t| t != me as u32);
         }
@@ -60,6 +63,22 @@ impl Execution {
             self.finish_many(operation, 4, Some("woke spuriously"));
             Effect::Done
         }
+    }
+
+    /// Whether a timed wait that nobody has ended ends for no reason, and not because its time is over. That costs 1: the step has been paid
+    /// for already if it is taken early, and whether it is depends on steps that it commutes with.
+    fn wakes_before_its_time(&mut self, operation: Operation) -> bool {
+        let me = self.current;
+        let (early, max_early) = (self.step_early, self.settings.max_early);
+        if !self.settings.spurious || !(early || self.threads[me].may_go_on_early(max_early)) {
+            return false;
+        }
+        let wakes = self.branch(operation, 2, !early) == 1;
+        if wakes && !early {
+            self.note_early(me);
+            self.threads[me].expired = None;
+        }
+        wakes
     }
 
     fn wake(&mut self, thread: u32) {

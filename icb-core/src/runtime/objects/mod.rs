@@ -55,6 +55,8 @@ pub(crate) enum State {
     RwLock {
         writer: Option<u32>,
         readers: Vec<u32>,
+        /// Writers that have come while there were readers.
+        waiting: Vec<u32>,
         read_clock: VectorClock,
     },
     Condvar {
@@ -85,9 +87,10 @@ impl Object {
             (State::Plain, ObjectClass::Thread) => {}
             (State::Cell(state), ObjectClass::Cell) => state.clear(),
             (State::Mutex { owner }, ObjectClass::Mutex) => *owner = None,
-            (State::RwLock { writer, readers, read_clock }, ObjectClass::RwLock) => {
+            (State::RwLock { writer, readers, waiting, read_clock }, ObjectClass::RwLock) => {
                 *writer = None;
                 readers.clear();
+                waiting.clear();
                 read_clock.clear();
             }
             (State::Condvar { waiters }, ObjectClass::Condvar) => waiters.clear(),
@@ -170,7 +173,8 @@ impl State {
             ObjectClass::Cell => State::Cell(Box::default()),
             ObjectClass::Mutex => State::Mutex { owner: None },
             ObjectClass::RwLock => {
-                State::RwLock { writer: None, readers: Vec::new(), read_clock: VectorClock::new() }
+                let read_clock = VectorClock::new();
+                State::RwLock { writer: None, readers: Vec::new(), waiting: Vec::new(), read_clock }
             }
             ObjectClass::Condvar => State::Condvar { waiters: Vec::new() },
             ObjectClass::Barrier => {
@@ -229,7 +233,7 @@ impl Execution {
         match operation.action {
             Action::Lock => ready(self.mutex_is_free(operation.object)),
             Action::ReadLock => ready(self.rwlock_is_free(operation.object, false)),
-            Action::WriteLock => ready(self.rwlock_is_free(operation.object, true)),
+            Action::WriteLock => ready(self.can_write_or_wait(operation.object, thread)),
             Action::Reacquire { timed } => self.reacquire_readiness(thread, operation.other, timed),
             Action::BarrierLeave => ready(self.barrier_is_open(operation.object, this.generation)),
             Action::OnceEnter => ready(self.once_can_enter(operation.object)),
@@ -284,7 +288,15 @@ impl Execution {
         }
         match operation.action {
             Action::Lock => format!("{who} waits for Mutex {object}{held}"),
-            Action::ReadLock => format!("{who} waits to read RwLock {object}{held}"),
+            Action::ReadLock => match self.waiting_writer(object) {
+                Some(writer) if writer != thread => {
+                    let writer = ThreadId::new(writer);
+                    format!(
+                        "{who} waits to read RwLock {object}{held}, behind {writer}, who waits to write it"
+                    )
+                }
+                _ => format!("{who} waits to read RwLock {object}{held}"),
+            },
             Action::WriteLock => format!("{who} waits to write RwLock {object}{held}"),
             Action::Reacquire { .. } if !self.threads[thread].notified => {
                 format!("{who} waits on Condvar {object} for a notification that never comes")
@@ -336,7 +348,7 @@ impl Execution {
             Action::OnceCheck | Action::OnceWait => self.once_check(operation),
             Action::Send | Action::TrySend => self.send(operation),
             Action::SendFinish => self.send_finish(operation),
-            Action::Receive { .. } | Action::TryReceive => self.receive(operation),
+            Action::ReceiveBegin | Action::Receive { .. } | Action::TryReceive => self.receive(operation),
             Action::SenderClone | Action::SenderDrop | Action::ReceiverDrop => self.channel_end(operation),
             Action::Park { .. } => self.park(operation),
             Action::Unpark => self.unpark(operation),

@@ -1,15 +1,39 @@
-//! `RwLock`. Readers and writers are admitted whenever the lock's state allows it; no preference is modelled, so
-//! that every policy of a real implementation is covered.
+//! `RwLock`. Who comes is admitted whenever the lock's state allows it, with one exception: a writer that finds readers takes a
+//! step in which it says that it waits, and from then on whoever comes to read waits for it, as with the implementations that
+//! `std` has today (a thread that reads twice may so wait for itself). Its documentation leaves open whether they wait; that they pass
+//! is what is seen where they come before that step. That they wait until no reader is left, and no longer, would be more exact: all that
+//! is lost is that a reader passes a writer because of which a `try_read` has failed before. But then readers that go would not commute.
 
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
 impl Execution {
+    /// Whether it can be read, or written, at once.
     pub(super) fn rwlock_is_free(&self, lock: ObjectId, for_writing: bool) -> bool {
         match &self.object_ref(lock).state {
-            State::RwLock { writer, readers, .. } => writer.is_none() && (!for_writing || readers.is_empty()),
+            State::RwLock { writer, readers, waiting, .. } => {
+                writer.is_none() && if for_writing { readers.is_empty() } else { waiting.is_empty() }
+            }
             _ => true,
+        }
+    }
+
+    /// Whether the thread can get the lock for writing, or say that it waits for it.
+    pub(super) fn can_write_or_wait(&self, lock: ObjectId, thread: usize) -> bool {
+        match &self.object_ref(lock).state {
+            State::RwLock { writer, readers, waiting, .. } => {
+                writer.is_none() && (readers.is_empty() || !waiting.contains(&(thread as u32)))
+            }
+            _ => true,
+        }
+    }
+
+    /// A writer for whom those wait who come to read.
+    pub(super) fn waiting_writer(&self, lock: ObjectId) -> Option<usize> {
+        match &self.object_ref(lock).state {
+            State::RwLock { writer: None, waiting, .. } => waiting.first().map(|&thread| thread as usize),
+            _ => None,
         }
     }
 
@@ -59,7 +83,14 @@ impl Execution {
         }
         let me = self.current;
         let object = &mut self.objects[lock.index()];
-        if let State::RwLock { writer, read_clock, .. } = &mut object.state {
+        if let State::RwLock { writer, readers, waiting, read_clock } = &mut object.state {
+            if !readers.is_empty() {
+                waiting.push(me as u32);
+                self.note_change(lock);
+                self.finish_single(operation, write(lock), None, None, Some("waits"));
+                return Effect::Refused;
+            }
+            waiting.retain(|&thread| thread != me as u32);
             *writer = Some(me as u32);
             self.threads[me].clock.acquire(read_clock);
         }

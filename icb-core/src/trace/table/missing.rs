@@ -239,6 +239,7 @@ const fn takes(action: Action) -> bool {
                 | Action::Park { .. }
                 | Action::OnceCheck
                 | Action::OnceWait
+                | Action::ReceiveBegin
                 | Action::Receive { .. }
                 | Action::TryReceive
                 | Action::BarrierLeave

@@ -230,8 +230,10 @@ impl<'a> Names<'a> {
         if operation.other.is_some() {
             text += &format!(" with {}", self.object(operation.other, detail));
         }
-        let exchanges =
-            matches!(operation.action, Action::ReadModifyWrite(_) | Action::CompareExchange { .. });
+        let exchanges = matches!(
+            operation.action,
+            Action::ReadModifyWrite(_) | Action::CompareExchange { .. } | Action::Reacquire { .. }
+        );
         let says_itself = matches!(operation.action, Action::Choose | Action::Load(_)) || step.is_stale();
         if !exchanges && (step.read.is_none() || !says_itself) {
             for branch in &step.branches {
@@ -377,7 +379,7 @@ pub(super) const fn action_words(action: Action) -> &'static str {
         Action::Send => "send",
         Action::TrySend => "try_send",
         Action::SendFinish => "finish send",
-        Action::Receive { timed: false } => "recv",
+        Action::ReceiveBegin | Action::Receive { timed: false } => "recv",
         Action::Receive { timed: true } => "recv_timeout",
         Action::TryReceive => "try_recv",
         Action::SenderClone => "clone sender of",

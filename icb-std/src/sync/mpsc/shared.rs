@@ -152,6 +152,12 @@ impl<T> Shared<T> {
     /// `recv`, or `recv_timeout`.
     #[track_caller]
     pub(super) fn receive(&self, timeout: Option<Duration>) -> Received<T> {
+        if self.capacity == Some(0) {
+            match self.perform(Action::ReceiveBegin) {
+                None | Some(Effect::Refused) => {}
+                Some(effect) => return self.received(effect),
+            }
+        }
         let effect = match timeout {
             None => self.perform(Action::Receive { timed: false }),
             Some(_) if !crate::door::active() => None,
