@@ -288,12 +288,22 @@ impl Run<'_> {
 
     /// Runs a test that cannot be explored as it is, without a model.
     fn run_for_real(&self, task: Task, reason: String) -> Verdict {
+        let began = Instant::now();
+        let most = self.arguments.search.max_time;
+        let too_long = || match most {
+            _ if self.interrupt.is_set() => Some("interrupted"),
+            _ if self.budget.is_out_of_time() => Some("stopped by the run's limit on time"),
+            Some(seconds) if began.elapsed().as_secs_f64() >= seconds => Some("stopped by the limit on time"),
+            _ => None,
+        };
         let launch = Launch {
             test: &self.tests[task.test],
             directory: self.directory(task).join("once"),
             environment: vec![("ICB_ONCE", "1".to_owned())],
             watchdog: None,
-            stop: &|| self.interrupt.is_set().then(|| "interrupted".to_owned()),
+            stop: &|| {
+                too_long().map(|stopped| format!("{stopped} while it was run once, for real: {reason}"))
+            },
         };
         match judged(&launch) {
             Verdict::RunOnce => Verdict::Unmodelled { reason },

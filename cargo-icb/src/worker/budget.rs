@@ -56,7 +56,7 @@ impl Budget {
     /// Whether a task with this share has to stop.
     pub(crate) fn end(&self, share: Option<Instant>) -> Option<End> {
         let now = Instant::now();
-        if self.deadline.is_some_and(|deadline| now >= deadline) {
+        if self.is_out_of_time() {
             return Some(End::Run("stopped by the run's limit on time"));
         }
         let executions =
@@ -65,6 +65,11 @@ impl Budget {
             return Some(End::Run("stopped by the run's limit on executions"));
         }
         share.is_some_and(|share| now >= share).then_some(End::Share)
+    }
+
+    /// Whether the run has had its time.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// So many executions of a test's task have been run.

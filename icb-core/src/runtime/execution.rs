@@ -147,6 +147,8 @@ pub(super) struct Execution {
     pub(super) accesses_hooked: bool,
     /// Whether a free has to come after the uses of what lies there.
     pub(super) checks_frees: bool,
+    /// This execution or an earlier one has looked at what is on stacks.
+    pub(super) compares_stacks: bool,
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
@@ -301,6 +303,7 @@ impl Execution {
             wants_more: false,
             accesses_hooked: false,
             checks_frees: false,
+            compares_stacks: false,
             notes_accesses: false,
             shadow: Shadow::default(),
             shared_stacks: super::shared_stacks::SharedStacks::default(),

@@ -17,6 +17,9 @@ use super::threads::Thread;
 /// More memory than this is not copied: the turn counts as not idle. In bytes.
 const MAX_BYTES: usize = 32 * 1024;
 
+/// So much of a stack is cleared, in bytes.
+const CLEARED: usize = 4096;
+
 /// Those that a call leaves as they are, the stack pointer, and where the call returns to.
 #[cfg(all(unix, target_arch = "x86_64"))]
 const REGISTERS: usize = 8;
@@ -100,6 +103,13 @@ pub(super) unsafe extern "C" fn read_registers(to: *mut [usize; REGISTERS]) {
         "stp d14, d15, [x0, #152]",
         "ret",
     )
+}
+
+/// The part of a stack that a thread uses first is zero after this. Where a function has not written yet stands what an earlier execution has left there; whether it is
+/// what the function writes later would depend on that execution.
+#[inline(never)]
+pub(super) fn clear_stack() {
+    std::hint::black_box(&mut [0_u8; CLEARED]);
 }
 
 /// What is known of the turn of a thread.
@@ -210,8 +220,13 @@ impl Thread {
     }
 
     /// Its pause takes effect, after so many steps. `ends_turn`: it has done something since the one before; and whether the
-    /// next turn may be the same: it has read something since it changed something last.
-    pub(super) fn begin_turn(&mut self, ends_turn: Option<bool>, step: u64, quarantine: &mut Quarantine) {
+    /// next turn may be the same: it has read something since it changed something last. Whether its stack has been looked at.
+    pub(super) fn begin_turn(
+        &mut self,
+        ends_turn: Option<bool>,
+        step: u64,
+        quarantine: &mut Quarantine,
+    ) -> bool {
         let bottom = self.stack_bottom;
         let idle = &mut self.idle;
         idle.is_idle = false;
@@ -219,17 +234,17 @@ impl Thread {
             // A pause right after a pause.
             None => {
                 idle.steps += 1;
-                return;
+                return false;
             }
             Some(may_repeat) => idle.known = may_repeat,
         }
         let Some(registers) = idle.registers.take().filter(|_| idle.known) else {
             idle.known = false;
-            return;
+            return false;
         };
         idle.known = memory_in_use(&registers, bottom, quarantine, &mut idle.ranges);
         if !idle.known {
-            return;
+            return false;
         }
         idle.bytes.clear();
         for &(start, end) in &idle.ranges {
@@ -247,5 +262,6 @@ impl Thread {
         idle.spoiled = false;
         idle.steps = step;
         idle.freed = quarantine.freed();
+        true
     }
 }

@@ -678,6 +678,9 @@ unsafe fn run_main(closure: NonNull<()>) -> ThreadEnd {
 impl Job for ThreadMain {
     fn run(self) {
         let Some(running) = running() else { return };
+        if running.quickly(|e| e.compares_stacks) {
+            idle::clear_stack();
+        }
         let marker = 0u8;
         let bottom = (&raw const marker).addr();
         running.with(|e| {

