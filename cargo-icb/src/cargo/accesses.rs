@@ -56,6 +56,15 @@ impl Seen<'_> {
         }
     }
 
+    /// By what packages that are not seen order what threads do. Beside opted-in tests they are compiled with the pass, which
+    /// tells of their atomics.
+    fn sought(&self) -> Sought {
+        match self {
+            Seen::Opted(_) => Sought::HiddenSynchronization,
+            Seen::Unchanged { .. } => Sought::Synchronization,
+        }
+    }
+
     /// How the user says that a package is to be seen.
     fn remedy(&self, package: &str) -> String {
         match self {
@@ -107,7 +116,8 @@ pub(crate) fn decide(
         }
         return Ok(Decision { note: Some(not_checked(&reason)), ..off });
     }
-    let unseen = packages.as_ref().and_then(|packages| packages.unseen(|package| seen.sees(package)));
+    let sought = seen.sought();
+    let unseen = packages.as_ref().and_then(|packages| packages.unseen(sought, |package| seen.sees(package)));
     if let Some(unseen) = unseen.filter(|_| !options.accesses) {
         let remedy = seen.remedy(unseen);
         let reason = format!("`{unseen}` may order what threads do, and the model does not see it; {remedy}");

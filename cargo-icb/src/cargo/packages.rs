@@ -79,12 +79,12 @@ impl<'a> Packages<'a> {
         nodes.any(|(index, (package, _))| contains(package, index < self.roots, Sought::Unsafe))
     }
 
-    /// A package that may order what threads do, and is not seen.
-    pub(crate) fn unseen(&self, sees: impl Fn(&Package) -> bool) -> Option<&'a str> {
+    /// A package that has what is `sought`, and is not seen.
+    pub(crate) fn unseen(&self, sought: Sought, sees: impl Fn(&Package) -> bool) -> Option<&'a str> {
         let is_own = |package: &Package| self.own.iter().any(|own| own.id == package.id);
         let linked = self.nodes.iter().filter(|(package, node)| !node.in_macro && !is_own(package));
         let mut unseen = linked.filter(|(package, _)| !sees(package));
-        let (package, _) = unseen.find(|(package, _)| contains(package, false, Sought::Synchronization))?;
+        let (package, _) = unseen.find(|(package, _)| contains(package, false, sought))?;
         Some(package.name.as_str())
     }
 
@@ -153,12 +153,13 @@ mod tests {
     use crate::cli::{BuildArgs, TargetArgs};
 
     /// Packages, each with what it depends on and its library's source; `test` is a file of its tests.
-    const PACKAGES: [(&str, &str, &str); 6] = [
+    const PACKAGES: [(&str, &str, &str); 7] = [
         ("safe", "", "pub fn f() {} // unsafe"),
         ("above", "safe = { path = \"../safe\" }", "pub fn f() {}"),
         ("raw", "", "pub fn f() { unsafe { g() } }"),
         ("user", "raw = { path = \"../raw\" }", "pub fn f() {}"),
         ("locks", "", "use std::sync::Mutex;"),
+        ("sleeps", "locks = { path = \"../locks\" }", "use std::thread::sleep;"),
         ("opted", "icb-std = { path = \"../icb-std\" }\nlocks = { path = \"../locks\" }", "unsafe fn f() {}"),
     ];
 
@@ -195,14 +196,18 @@ mod tests {
             ("raw", true, None, ""),
             ("user", true, None, ""),
             ("locks", false, Some("locks"), ""),
+            ("sleeps", false, Some("sleeps"), ""),
             ("opted", true, Some("locks"), "below@0.0.0 icb-std@0.0.0"),
         ] {
             let targets = TargetArgs { package: vec![name.to_owned()], ..TargetArgs::default() };
             let selected = workspace.selected(&targets);
             let packages = Packages::new(&graph, &selected);
             assert_eq!(packages.have_unsafe_code(), has_unsafe_code, "{name}");
-            assert_eq!(packages.unseen(|package| package.name.as_str() == "opted"), unseen, "{name}");
-            assert_eq!(packages.unseen(|_| true), None);
+            let found = |sought| packages.unseen(sought, |package| package.name.as_str() == "opted");
+            assert_eq!(found(Sought::Synchronization), unseen, "{name}");
+            // Of locks the pass tells.
+            assert_eq!(found(Sought::HiddenSynchronization), (name == "sleeps").then_some(name), "{name}");
+            assert_eq!(packages.unseen(Sought::Synchronization, |_| true), None);
             assert_eq!(packages.own().into_iter().collect::<Vec<_>>().join(" "), own, "{name}");
             assert_eq!(contains(selected[0], true, Sought::Unsafe), ["raw", "opted"].contains(&name));
         }

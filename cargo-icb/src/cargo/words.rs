@@ -8,12 +8,16 @@ pub(crate) enum Sought {
     Unsafe,
     /// Whatever orders what threads do, or starts them.
     Synchronization,
+    /// Of that, what the instrumentation pass does not tell of: it tells of atomic operations, and so of all that `std` makes of
+    /// them without calling the system.
+    HiddenSynchronization,
 }
 
-/// Words without which nothing synchronizes threads: the modules of `std` and `core` whose types do, and ways around them.
-const SYNCHRONIZING: [&str; 14] = [
+/// Modules of `std` and `core` whose types are atomics, or made of them.
+const ATOMIC: [&str; 3] = ["atomic", "sync", "task"];
+/// With those, the words without which nothing synchronizes threads: other modules whose types do, and ways around them.
+const SYNCHRONIZING: [&str; 11] = [
     "asm",
-    "atomic",
     "global_asm",
     "intrinsics",
     "libc",
@@ -22,9 +26,7 @@ const SYNCHRONIZING: [&str; 14] = [
     "net",
     "portable_atomic",
     "process",
-    "sync",
     "syscall",
-    "task",
     "thread",
 ];
 
@@ -34,7 +36,8 @@ pub(crate) fn has(source: &str, sought: Sought) -> bool {
     while let Some(word) = words.next() {
         let found = match sought {
             Sought::Unsafe => word == "unsafe",
-            Sought::Synchronization => SYNCHRONIZING.contains(&word),
+            Sought::Synchronization => ATOMIC.contains(&word) || SYNCHRONIZING.contains(&word),
+            Sought::HiddenSynchronization => SYNCHRONIZING.contains(&word),
         };
         if found || words.brings_other_code(word) {
             return true;

@@ -192,7 +192,7 @@ pub(super) struct Execution {
     /// Boxed: the quarantine holds a pointer to it while it is open.
     pub(super) ledger: Box<super::ledger::Ledger>,
     /// What is ordered by what the model does not see.
-    pub(super) foreign: super::foreign::Clocks,
+    pub(super) foreign: super::foreign::Variables,
     /// Where objects have been used, in a replay.
     pub(super) uses: super::uses::Uses,
     /// Objects of a block that has been freed; empty in between.
@@ -332,7 +332,7 @@ impl Execution {
             quarantine: Box::new(super::allocator::Quarantine::new()),
             heartbeat: std::sync::Arc::default(),
             ledger: Box::default(),
-            foreign: super::foreign::Clocks::default(),
+            foreign: super::foreign::Variables::default(),
             uses: super::uses::Uses::default(),
             gone: Vec::new(),
             weak: super::weak::WeakMemory::new(),

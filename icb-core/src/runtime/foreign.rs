@@ -2,17 +2,29 @@
 //! the instrumentation pass and are on the real `std`. The pass puts calls in their place (`hooks`). They are no steps, but a part of the
 //! step before, and what they release and acquire orders what threads do: memory that an `Arc` of `std` keeps alive is freed after all
 //! uses of it.
+//!
+//! What `std` brings compiled (the slow paths of its `Once` and of its locks) is not told of. Who acquires a value that none of the operations seen has
+//! left there has acquired it from such code: it counts as ordered after all that the others have done.
 
 use super::accesses::{has_foreign, running_hooked, set_has_foreign};
 use super::allocator::aside;
 use super::execution::Execution;
+use crate::clock::VectorClock;
 use crate::memory::happens_before::AtomicClock;
 use crate::trace::Ordering;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The variables that something has been released with in the running execution, by address.
-pub(super) type Clocks = HashMap<usize, AtomicClock, BuildHasherDefault<ByAddress>>;
+/// The variables that something has been released with or acquired from in the running execution, by address.
+pub(super) type Variables = HashMap<usize, Variable, BuildHasherDefault<ByAddress>>;
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Variable {
+    clock: AtomicClock,
+    /// What the operation seen last has left there.
+    value: u64,
+}
 
 /// An address is spread over the bits of its hash.
 #[derive(Default, Debug)]
@@ -49,20 +61,20 @@ fn ordering(number: i32) -> Ordering {
     }
 }
 
-/// The calling thread has just done this to the variable at an address.
+/// The calling thread has just done this to the variable at an address, where there was `before`, and now is `after`.
 #[inline]
-pub(super) fn happened(address: usize, done: Done, order: i32) {
+pub(super) fn happened(address: usize, done: Done, order: i32, before: u64, after: u64) {
     if order != 0 || has_foreign() {
-        note(address, done, ordering(order));
+        note(address, done, ordering(order), before, after);
     }
 }
 
 #[inline(never)]
-fn note(address: usize, done: Done, order: Ordering) {
+fn note(address: usize, done: Done, order: Ordering, before: u64, after: u64) {
     let Some(running) = running_hooked() else { return };
     running.with(|e| {
         if !e.giving_up && e.end.is_none() {
-            e.foreign_operation(address, done, order);
+            e.foreign_operation(address, done, order, before, after);
         }
     });
 }
@@ -81,31 +93,55 @@ pub(super) fn fenced(order: i32) {
 }
 
 impl Execution {
-    fn foreign_operation(&mut self, address: usize, done: Done, order: Ordering) {
+    fn foreign_operation(&mut self, address: usize, done: Done, order: Ordering, before: u64, after: u64) {
         // What has been freed so far was freed without that.
         self.note_freed();
         let me = self.current;
+        let known = self.foreign.get(&address);
+        let reads = done != Done::Store;
+        if known.is_some_and(|known| reads && known.value != before) && order.acquires() {
+            self.acquire_from_all();
+        }
         let clock = &mut self.threads.mine().clock;
         let known = self.foreign.get_mut(&address);
-        if let (Some(sync), Done::Load | Done::Modify) = (&known, done) {
-            clock.load(sync, order);
-        }
-        if done == Done::Load {
+        let is_of_use = match done {
+            Done::Load => order.acquires(),
+            _ => clock.publishes(order),
+        };
+        if known.is_none() && !is_of_use {
             return;
         }
-        if known.is_none() && !clock.publishes(order) {
-            return;
-        }
-        let sync = match known {
+        let known = match known {
             Some(known) => known,
             None => {
                 set_has_foreign();
-                aside(|| self.foreign.entry(address).or_default())
+                aside(|| {
+                    let new = || Variable { clock: AtomicClock::default(), value: before };
+                    self.foreign.entry(address).or_insert_with(new)
+                })
             }
         };
-        match done {
-            Done::Modify => clock.continue_sequence(me, sync, order),
-            _ => clock.store(me, sync, order),
+        if reads {
+            clock.load(&known.clock, order);
         }
+        match done {
+            Done::Load => {}
+            Done::Modify => clock.continue_sequence(me, &mut known.clock, order),
+            Done::Store => clock.store(me, &mut known.clock, order),
+        }
+        known.value = after;
+    }
+
+    /// The running thread has acquired something from somebody, who is not known.
+    #[cold]
+    fn acquire_from_all(&mut self) {
+        let me = self.current;
+        aside(|| {
+            let mut all = VectorClock::default();
+            for other in (0..self.thread_count).filter(|&other| other != me) {
+                self.threads[other].clock.release_join(other, &mut all);
+            }
+            self.threads[me].clock.acquire(&all);
+        });
     }
 }

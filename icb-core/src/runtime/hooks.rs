@@ -2,7 +2,10 @@
 
 use super::accesses::{Hooked, accessed, is_private, set_instrumented};
 use super::foreign::{Done, fenced, happened};
-use std::sync::atomic::{self, Ordering::SeqCst};
+use std::sync::atomic::{
+    self,
+    Ordering::{Relaxed, SeqCst},
+};
 
 /// The bit that tells a write, beside the size.
 const WRITE: usize = 0x100;
@@ -94,7 +97,7 @@ macro_rules! atomics {
         pub unsafe extern "C" fn $load(at: *mut $value, order: i32) -> $value {
             // SAFETY: the instrumented crate does this to the variable itself.
             let value = unsafe { atomic::$atomic::from_ptr(at) }.load(SeqCst);
-            happened(at.addr(), Done::Load, order);
+            happened(at.addr(), Done::Load, order, value.into(), value.into());
             value
         }
 
@@ -103,7 +106,7 @@ macro_rules! atomics {
         pub unsafe extern "C" fn $store(at: *mut $value, value: $value, order: i32) {
             // SAFETY: as above.
             unsafe { atomic::$atomic::from_ptr(at) }.store(value, SeqCst);
-            happened(at.addr(), Done::Store, order);
+            happened(at.addr(), Done::Store, order, value.into(), value.into());
         }
 
         #[doc(hidden)]
@@ -118,11 +121,11 @@ macro_rules! atomics {
             // SAFETY: as above.
             match unsafe { atomic::$atomic::from_ptr(at) }.compare_exchange(expected, new, SeqCst, SeqCst) {
                 Ok(value) => {
-                    happened(at.addr(), Done::Modify, success);
+                    happened(at.addr(), Done::Modify, success, value.into(), new.into());
                     value
                 }
                 Err(value) => {
-                    happened(at.addr(), Done::Load, failure);
+                    happened(at.addr(), Done::Load, failure, value.into(), value.into());
                     value
                 }
             }
@@ -133,8 +136,9 @@ macro_rules! atomics {
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name(at: *mut $value, operand: $value, order: i32) -> $value {
                 // SAFETY: as above.
-                let value = unsafe { atomic::$atomic::from_ptr(at) }.$change(operand, SeqCst);
-                happened(at.addr(), Done::Modify, order);
+                let variable = unsafe { atomic::$atomic::from_ptr(at) };
+                let value = variable.$change(operand, SeqCst);
+                happened(at.addr(), Done::Modify, order, value.into(), variable.load(Relaxed).into());
                 value
             }
         )*
