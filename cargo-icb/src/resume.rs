@@ -42,12 +42,26 @@ pub(crate) struct Rounds {
     pub(crate) key: String,
     /// The bounds, lowest first.
     pub(crate) rounds: Vec<Round>,
+    /// What was done of the bound after them before it was stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) begun: Option<Begun>,
+}
+
+/// A bound that was stopped and can be gone on with.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Begun {
+    /// The bound.
+    pub(crate) bound: u32,
+    /// As far as it had come.
+    pub(crate) figures: Option<BoundReport>,
+    /// How long it was at work.
+    pub(crate) seconds: f64,
 }
 
 impl Rounds {
     /// Nothing has been proved yet.
     pub(crate) fn begin(directory: &Path, key: String) -> Rounds {
-        let rounds = Rounds { key, rounds: Vec::new() };
+        let rounds = Rounds { key, rounds: Vec::new(), begun: None };
         // Without the file nothing is gone on with.
         let _ = fs::create_dir_all(directory).and_then(|()| rounds.write(directory));
         rounds
@@ -79,7 +93,20 @@ impl Rounds {
     pub(crate) fn add(&mut self, directory: &Path, round: Round) -> std::io::Result<()> {
         self.rounds.retain(|known| known.bound < round.bound);
         self.rounds.push(round);
+        self.begun = None;
         self.write(directory)
+    }
+
+    /// Notes how far a bound has come that is stopped.
+    pub(crate) fn stop(&mut self, directory: &Path, begun: Begun) {
+        self.begun = Some(begun);
+        // Without the file less time is shown when it is gone on with.
+        let _ = self.write(directory);
+    }
+
+    /// How far the bound has come before.
+    pub(crate) fn begun(&self, bound: u32) -> Option<&Begun> {
+        self.begun.as_ref().filter(|begun| begun.bound == bound)
     }
 
     fn write(&self, directory: &Path) -> std::io::Result<()> {
@@ -147,6 +174,10 @@ mod tests {
         rounds.add(directory.path(), round(1)).unwrap();
         let read = Rounds::load(directory.path(), "a").unwrap().unwrap();
         assert_eq!((read.get(1), read.get(2)), (Some(&round(1)), None));
+        let begun = Begun { bound: 2, figures: None, seconds: 2.0 };
+        rounds.stop(directory.path(), begun.clone());
+        let read = Rounds::load(directory.path(), "a").unwrap().unwrap();
+        assert_eq!((read.begun(2), read.begun(1)), (Some(&begun), None));
         assert_eq!(Rounds::load(directory.path(), "b").unwrap(), None);
         let path = directory.path().join("rounds");
         let text = fs::read_to_string(&path).unwrap();

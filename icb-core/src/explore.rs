@@ -157,16 +157,19 @@ impl<'a> Explorer<'a> {
         {
             self.failed(failure);
         }
+        let mut began = self.started;
         while self.stopped.is_none() {
-            let bound = self.run_bound(strategy, program);
+            let bound = self.run_bound(strategy, program, began);
             let Some(mut bound) = bound else {
-                // Scheduling points have been added: what was claimed before does not count.
+                // Scheduling points have been added: what was claimed before does not count, but it took its time.
                 bounds.clear();
                 self.states.clear();
                 self.growth.clear();
                 strategy.restart();
+                began = self.started;
                 continue;
             };
+            began = Instant::now();
             bound.complete = self.stopped.is_none() && strategy.claims();
             bound.next_items = strategy.next_items();
             bound.exhausted = bound.complete && strategy.is_exhausted();
@@ -203,11 +206,16 @@ impl<'a> Explorer<'a> {
     }
 
     /// All executions of the current bound. `None`: the program has changed its scheduling points.
-    fn run_bound(&mut self, strategy: &mut dyn Strategy, program: &mut dyn Program) -> Option<BoundReport> {
-        let began = Instant::now();
+    /// It counts as at work since `began`.
+    fn run_bound(
+        &mut self,
+        strategy: &mut dyn Strategy,
+        program: &mut dyn Program,
+        began: Instant,
+    ) -> Option<BoundReport> {
         let mut report = BoundReport::new(strategy.bound());
         let mut look_at = 0;
-        let mut told = began;
+        let mut told = Instant::now();
         while self.stopped.is_none() {
             match strategy.absorb(self.executions_left()) {
                 Absorbed::Nothing if !strategy.begin() => break,

@@ -5,7 +5,7 @@
 pub use crate::thread_set::{ThreadSet, Threads};
 
 use crate::trace::{
-    Access, Action, Failure, Frame, ObjectId, ObjectInfo, Operation, SourceLocation, ThreadId, ThreadInfo,
+    Access, Failure, Frame, ObjectId, ObjectInfo, Operation, SourceLocation, ThreadId, ThreadInfo,
 };
 use std::num::NonZero;
 use std::panic::Location;
@@ -155,18 +155,6 @@ impl SchedulingPoint<'_> {
     #[must_use]
     pub fn all_ended(&self) -> bool {
         self.ended.len() == self.pending.len()
-    }
-
-    /// The thread that took the step before, and the channel, if it begins to wait there for a value. That lets a `try_send` of
-    /// others without a buffer succeed.
-    pub(crate) fn receiver_that_waits(&self) -> Option<(ThreadId, ObjectId)> {
-        let previous = self.previous?;
-        let index = previous.index();
-        let waits = !self.enabled.contains(index) && !self.ended.contains(index);
-        match self.pending[index] {
-            Operation { action: Action::Receive { .. }, object, .. } if waits => Some((previous, object)),
-            _ => None,
-        }
     }
 
     /// Whether every choice but the default one costs something.

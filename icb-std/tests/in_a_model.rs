@@ -379,20 +379,69 @@ fn a_scope_leaves_a_panic_to_the_thread_that_joins() {
 
 /// Whoever wants to wait for ever asks for the longest time there is, which no clock can show.
 #[test]
-fn the_longest_time_may_be_over() {
+fn the_longest_time_is_never_over() {
+    let waits: [(&str, fn(Duration)); 5] = [
+        ("park", |time| thread::park_timeout(time)),
+        ("sleep", |time| thread::sleep(time)),
+        ("wait", |time| {
+            let (mutex, condvar) = (Mutex::new(true), Condvar::new());
+            let mut guard = mutex.lock().unwrap();
+            while *guard {
+                guard = condvar.wait_timeout(guard, time).unwrap().0;
+            }
+        }),
+        ("wait_while", |time| {
+            let (mutex, condvar) = (Mutex::new(()), Condvar::new());
+            let _unit = condvar.wait_timeout_while(mutex.lock().unwrap(), time, |_| true).unwrap();
+        }),
+        ("receive", |time| {
+            let (_sender, receiver) = mpsc::channel::<()>();
+            assert!(receiver.recv_timeout(time).is_err());
+        }),
+    ];
+    const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
+    for (name, wait) in waits {
+        for time in [Duration::MAX, 137 * YEAR] {
+            let report = Builder::new().max_bound(2).spurious(name != "park").explore(move || wait(time));
+            let kind = report.failure.map(|failure| failure.kind);
+            assert_eq!(kind, Some(FailureKind::Deadlock), "{name} {time:?}");
+        }
+        for time in [Duration::from_secs(1), YEAR, 100 * YEAR] {
+            // Here it wakes for no reason, and is in time.
+            let loops = name == "wait";
+            let report = Builder::new().max_bound(2).max_steps(200).explore(move || {
+                let began = Instant::now();
+                wait(time);
+                if !matches!(name, "park") {
+                    assert!(began.elapsed() > time);
+                }
+            });
+            assert_eq!(report.failure.is_some(), loops, "{name} {time:?}");
+        }
+    }
+}
+
+/// Others go on while somebody waits so, and can end it.
+#[test]
+fn who_waits_as_long_as_can_be_is_woken() {
     passes(2, || {
-        let other = thread::spawn(|| {
-            thread::park_timeout(Duration::MAX);
-            thread::sleep(Duration::MAX);
+        let (sender, receiver) = mpsc::channel();
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                *shared.0.lock().unwrap() = true;
+                shared.1.notify_one();
+                sender.send(1).unwrap();
+                assert!(Instant::now() + Duration::from_secs(3600) > Instant::now());
+            }
         });
-        let (mutex, condvar) = (Mutex::new(()), Condvar::new());
-        let began = Instant::now();
-        // It may also wake for no reason.
-        drop(condvar.wait_timeout(mutex.lock().unwrap(), Duration::MAX).unwrap());
-        let (sender, receiver) = mpsc::channel::<()>();
-        assert!(receiver.recv_timeout(Duration::MAX).is_err());
-        assert!(began.elapsed() > Duration::from_secs(1 << 32));
-        drop(sender);
+        let lock = shared.0.lock().unwrap();
+        let (lock, result) = shared.1.wait_timeout_while(lock, Duration::MAX, |is_set| !*is_set).unwrap();
+        assert!(*lock && !result.timed_out());
+        drop(lock);
+        assert_eq!(receiver.recv_timeout(Duration::MAX), Ok(1));
+        other.thread().unpark();
         other.join().unwrap();
     });
 }

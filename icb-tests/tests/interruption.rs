@@ -168,6 +168,28 @@ fn budgets_are_shared_among_tests() {
 }
 
 #[test]
+fn the_time_of_a_bound_is_that_of_all_its_parts() {
+    let _alone = tool::alone();
+    let seconds = |arguments: &str| {
+        let (_, text) =
+            icb(&format!("test few_counters {arguments} --max-bound 9 --message-format json -j 1"));
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let finished = lines.filter(|line| line["event"] == "test_finished");
+        let times = finished.filter_map(|line| {
+            let is_of_counters = line["test"].as_str()?.ends_with("::few_counters");
+            Some((is_of_counters, line["figures"]["seconds"].as_f64()?))
+        });
+        let (counters, others): (Vec<_>, Vec<_>) = times.partition(|&(is_of_counters, _)| is_of_counters);
+        [counters, others].map(|times| times.into_iter().map(|(_, seconds)| seconds).sum::<f64>())
+    };
+    // Both are stopped several times, when they have had their shares.
+    let [counters, others] = seconds("mutexes --max-time 3s");
+    assert!((2.0..4.0).contains(&(counters + others)), "{counters} + {others}");
+    let [both, _] = seconds("--max-time 2s --resume");
+    assert!((counters + 1.2..counters + 3.0).contains(&both), "{counters}, then {both}");
+}
+
+#[test]
 fn of_what_fails_in_shards_the_least_schedule_is_told() {
     let _alone = tool::alone();
     let directory = tool::target(env!("CARGO_TARGET_TMPDIR")).join("tmp/failing-shards");

@@ -74,16 +74,14 @@ fn run_in_pieces(
     loop {
         if doing.can_be_saved() {
             let begun = doing.save(&done);
-            let tries_to_send = doing.search().tries_to_send();
             doing = Doing::new(order()).max_executions(budget);
             let bound = doing.search().bound();
-            doing.search_mut().join(bound, tries_to_send);
+            doing.search_mut().join(bound);
             done = doing.enter(item.clone().begun(begun.into()));
         }
         if let Some(remains) = doing.prepare() {
             done.remains = remains;
             done.cut = doing.search_mut().take_cut();
-            done.tries_to_send = doing.search().tries_to_send();
             return done;
         }
         let outcome = icb_core::program::Program::run(program, doing.chooser(), None);
@@ -104,7 +102,7 @@ fn an_item_can_be_gone_on_with_after_each_of_its_executions() {
             while let Some(item) = waiting.pop().filter(|_| found.len() < 300) {
                 let mut doing = Doing::new(order()).max_executions(budget);
                 let whole = doing.run(item.clone(), &mut subject, &mut |_| {});
-                // What an item comes to is not known where something is seen that begins the bound anew, or where it fails.
+                // What an item comes to is not known where it fails.
                 let Some(whole) = whole else { break };
                 let pieces = run_in_pieces(&order, budget, &item, &mut subject);
                 let encoded = [&whole, &pieces].map(|done| {

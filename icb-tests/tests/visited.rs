@@ -9,7 +9,6 @@ use icb_std::model::{Builder, Reduction};
 use icb_tests::abstract_program::as_program::AbstractProgram;
 use icb_tests::abstract_program::dense;
 use icb_tests::abstract_program::interpreter::Granularity;
-use icb_tests::abstract_program::language::Op;
 use icb_tests::abstract_program::oracles::{Oracle, oracles};
 use icb_tests::abstract_program::state_graph::StateGraph;
 use icb_tests::programs::{baselines, bluetooth, lock_order};
@@ -58,15 +57,9 @@ fn random_programs_have_the_states_of_the_graph() {
         let report = explore(&mut search, &mut AbstractProgram::new(&program, Granularity::SyncOnly));
         assert!(report.exhausted(), "{program}");
         let states = cumulative(search.state_counts());
-        // Whether a receiver waits is a part of the state where that decides about a `try_send` without a buffer. The search
-        // does not know which channels have one; the graph does.
-        let tries_to_send = program.threads.iter().flatten().any(|op| matches!(op, Op::TrySend { .. }));
         for (bound, &count) in states.iter().enumerate() {
             let expected = graph.state_count(bound) as u64;
-            assert!(
-                count == expected || (tries_to_send && count > expected),
-                "{count} states at bound {bound}, {expected} expected: {program}"
-            );
+            assert_eq!(count, expected, "states at bound {bound}: {program}");
             let terminals = report.bounds[bound].states;
             assert_eq!(
                 terminals,

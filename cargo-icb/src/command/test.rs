@@ -181,6 +181,7 @@ impl Run<'_> {
             self.budget.finish(task.test, finished.figures.as_ref().map_or(0, |figures| figures.executions));
             let verdict = finished.verdict.clone();
             tell(Event::Finished(Box::new(finished)));
+            self.leave_after(task, &verdict);
             return Some(verdict);
         }
         tell(Event::Started { task });
@@ -203,14 +204,9 @@ impl Run<'_> {
         if let Some(reason) = stop() {
             let verdict = Verdict::Incomplete { reason };
             let unchanged = self.tests[task.test].executable.unchanged;
-            let finished = Finished {
-                task,
-                figures: None,
-                seconds: 0.0,
-                verdict: verdict.clone(),
-                finding: None,
-                unchanged,
-            };
+            let (figures, seconds) = self.together(task, None, 0.0, true);
+            let finished =
+                Finished { task, figures, seconds, verdict: verdict.clone(), finding: None, unchanged };
             tell(Event::Finished(Box::new(finished)));
             return Some(verdict);
         }
@@ -249,13 +245,11 @@ impl Run<'_> {
             }
             Err(error) => (not_run(&launch, &error), None),
         };
-        let seconds = started.elapsed().as_secs_f64();
+        let is_stopped = matches!(verdict, Verdict::Incomplete { .. });
+        let (figures, seconds) = self.together(task, figures, started.elapsed().as_secs_f64(), is_stopped);
         // A process counts from 1; people count over all bounds.
         let count = figures.as_ref().map_or(0, |figures| figures.executions);
-        if shared.load(Ordering::Relaxed)
-            && matches!(verdict, Verdict::Incomplete { .. })
-            && self.is_journaled()
-        {
+        if shared.load(Ordering::Relaxed) && is_stopped && self.is_journaled() {
             self.budget.note(task.test, count);
             return None;
         }
@@ -280,10 +274,16 @@ impl Run<'_> {
         let finished = Finished { task, figures, seconds, verdict: verdict.clone(), finding, unchanged };
         self.keep(&finished);
         tell(Event::Finished(Box::new(finished)));
-        if !matches!(verdict, Verdict::Holds { last: false, .. }) {
+        self.leave_after(task, &verdict);
+        Some(verdict)
+    }
+
+    /// A test that has no further bound leaves its time to the others.
+    fn leave_after(&self, task: Task, verdict: &Verdict) {
+        let goes_on = matches!(verdict, Verdict::Holds { last: false, .. }) && self.has_more_than(task);
+        if !goes_on {
             self.budget.leave();
         }
-        Some(verdict)
     }
 
     /// Runs a test that cannot be explored as it is, without a model.

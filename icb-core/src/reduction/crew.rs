@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Those who do items elsewhere.
 pub trait Crew {
     /// These items of a bound wait. The last is needed first, and before all that were offered earlier.
-    fn offer(&mut self, terms: Terms, items: &[(u64, Item)]);
+    fn offer(&mut self, bound: u32, items: &[(u64, Item)]);
 
     /// These extras have been found: whoever finds one again need not do it.
     fn found(&mut self, _keys: &[u128]) {}
@@ -34,15 +34,6 @@ pub trait Crew {
 
     /// Nothing that was offered is needed any more.
     fn dismiss(&mut self);
-}
-
-/// What items depend on beside their ways.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Terms {
-    /// The bound.
-    pub bound: u32,
-    /// What has been seen of the program; see [`PartialOrder::tries_to_send`](super::PartialOrder::tries_to_send).
-    pub tries_to_send: bool,
 }
 
 /// What is told of an item before its turn.

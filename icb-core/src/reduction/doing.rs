@@ -74,8 +74,6 @@ pub struct Done {
     pub remains: Remains,
     /// Whether the bound has left something out.
     pub cut: bool,
-    /// What had been seen of the program; see [`PartialOrder::tries_to_send`].
-    pub tries_to_send: bool,
 }
 
 impl Doing {
@@ -201,13 +199,12 @@ impl Doing {
             if let Some(remains) = self.prepare() {
                 done.remains = remains;
                 done.cut = self.search.take_cut();
-                done.tries_to_send = self.search.tries_to_send();
                 return Some(done);
             }
             let outcome = program.run(self.search.chooser(), None);
             self.end(&outcome);
             let failed = matches!(outcome.end, End::Failed(_));
-            if failed || outcome.promoted || self.search.begins_anew() {
+            if failed || outcome.promoted {
                 return None;
             }
             done.figures.note(&outcome);
@@ -224,7 +221,7 @@ impl Done {
             figures.step_count,
             figures.max_steps,
             u64::from(figures.max_threads),
-            u64::from(self.cut) | u64::from(self.tries_to_send) << 1,
+            u64::from(self.cut),
         ];
         numbers.iter().for_each(|&number| write(bytes, number));
         figures.trail.iter().for_each(|state| bytes.extend_from_slice(&state.to_le_bytes()));
@@ -235,11 +232,11 @@ impl Done {
     pub fn decode(reader: &mut Reader<'_>) -> Option<Done> {
         let count = reader.length()?;
         let (step_count, max_steps) = (reader.number()?, reader.number()?);
-        let (max_threads, flags) = (reader.number()? as u32, reader.number()?);
+        let (max_threads, cut) = (reader.number()? as u32, reader.number()? != 0);
         let states = reader.take(count.checked_mul(16)?)?.chunks_exact(16);
         let trail = states.map(|state| u128::from_le_bytes(std::array::from_fn(|i| state[i]))).collect();
         let figures = Elsewhere { trail, step_count, max_steps, max_threads };
         let remains = Remains::decode(reader)?;
-        Some(Done { figures, remains, cut: flags & 1 != 0, tries_to_send: flags & 2 != 0 })
+        Some(Done { figures, remains, cut })
     }
 }

@@ -8,7 +8,7 @@ mod split_search;
 mod visited;
 
 pub use crate::program::{Everything, Reduction};
-pub use crew::{Crew, Look, News, Terms};
+pub use crew::{Crew, Look, News};
 pub use doing::{Doing, Done};
 #[doc(hidden)]
 pub use partial_order::Flaw;

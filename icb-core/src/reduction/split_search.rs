@@ -5,7 +5,7 @@
 //! reported comes from commits, so that counts, and which failure is found first, do not depend on how many take part. What
 //! ends in anything but executions that pass is done again here when its turn comes.
 
-use super::crew::{Crew, Look, Terms};
+use super::crew::{Crew, Look};
 use super::doing::{Doing, Done};
 use super::partial_order::{Item, PartialOrder, Remains};
 use super::sharing::Sharing;
@@ -133,12 +133,11 @@ impl<'a> SplitSearch<'a> {
         } else {
             extras.into_iter().chain(parts).for_each(|item| self.push(item));
         }
-        let terms =
-            Terms { bound: self.doing.search().bound(), tries_to_send: self.doing.search().tries_to_send() };
+        let bound = self.doing.search().bound();
         if let Some(crew) = &mut self.crew
             && self.waiting.len() > first
         {
-            crew.offer(terms, &self.waiting[first..]);
+            crew.offer(bound, &self.waiting[first..]);
         }
     }
 
@@ -222,7 +221,6 @@ impl<'a> SplitSearch<'a> {
         let mut done = std::mem::take(&mut self.here);
         done.remains = remains;
         done.cut = self.doing.search_mut().take_cut();
-        done.tries_to_send = self.doing.search().tries_to_send();
         self.commit(number, &item, &done);
     }
 }
@@ -239,9 +237,6 @@ impl Strategy for SplitSearch<'_> {
 
     fn absorb(&mut self, max_executions: u64) -> Absorbed {
         self.asked = true;
-        if self.doing.search_mut().begins_anew() {
-            self.begin_bound();
-        }
         loop {
             if self.inside.is_some() {
                 self.save();
@@ -264,8 +259,6 @@ impl Strategy for SplitSearch<'_> {
                 Look::Pending => return Absorbed::Waiting,
                 Look::Done(done) if done.figures.trail.len() as u64 <= max_executions => {
                     if let Some((number, item)) = self.waiting.pop() {
-                        let bound = self.bound();
-                        self.doing.search_mut().join(bound, done.tries_to_send);
                         self.commit(number, &item, &done);
                     }
                     return Absorbed::Done(Box::new(done.figures));

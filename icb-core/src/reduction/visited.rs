@@ -12,7 +12,7 @@
 
 use crate::dependence::{DependenceHash, ThreadHash, fingerprint};
 use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, Taken, divergence_message};
-use crate::trace::{Access, Action, Mode, ObjectId, ThreadId};
+use crate::trace::{Access, Mode, ObjectId, ThreadId};
 use std::collections::HashSet;
 
 /// A choice, and the one before it.
@@ -42,12 +42,10 @@ pub struct Visited {
     bound: u32,
     /// The bound at which everything has begun anew: those below it are searched as a part of it.
     begun_anew_at: u32,
-    /// There is a `try_send` in the program: a receiver that begins to wait lets one without a buffer succeed.
-    tries_to_send: bool,
     /// Threads wait for each other in loops, and somebody is let on. Which one that is depends on the order in which threads were
     /// spawned and let on before: states are told apart by it, before they are looked up.
     lets_on: bool,
-    /// One of these has only just been seen: everything begins anew.
+    /// That has only just been seen: everything begins anew.
     anew: bool,
     tree: Vec<Choice>,
     /// To be run at this bound, the newest first.
@@ -88,7 +86,6 @@ impl Visited {
             max_bound,
             bound: 0,
             begun_anew_at: 0,
-            tries_to_send: false,
             lets_on: false,
             anew: false,
             tree: Vec::new(),
@@ -221,21 +218,6 @@ impl Visited {
         pair(state ^ names, ThreadHash::begin(None, 0))
     }
 
-    /// Where there is a `try_send`, that a receiver begins to wait is a write of the channel that belongs to its step before.
-    fn note_receiver(&mut self, point: &SchedulingPoint<'_>) {
-        if !self.tries_to_send {
-            self.tries_to_send =
-                point.pending.iter().any(|pending| matches!(pending.action, Action::TrySend));
-            self.anew |= self.tries_to_send;
-        }
-        if self.tries_to_send
-            && let Some((thread, object)) = point.receiver_that_waits()
-        {
-            self.know(object);
-            self.state.step_many(thread.index(), &[Access { object, mode: Mode::Write }], 4);
-        }
-    }
-
     fn scripted(&mut self) -> Option<u32> {
         let option = self.script.get(self.cursor).copied();
         self.cursor += 1;
@@ -257,7 +239,6 @@ fn pair(state: u128, thread: ThreadHash) -> u128 {
 impl Chooser for Visited {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
         self.introduce(point.pending.len());
-        self.note_receiver(point);
         let chosen = match self.scripted() {
             Some(thread) => {
                 let thread = thread as usize;
@@ -331,7 +312,6 @@ impl Chooser for Visited {
 
     fn over(&mut self, point: &SchedulingPoint<'_>, _: Option<ThreadId>) {
         self.introduce(point.pending.len());
-        self.note_receiver(point);
         if self.states.insert(self.state.fingerprint()) {
             self.state_counts[self.bound as usize] += 1;
         }
@@ -346,8 +326,8 @@ impl Strategy for Visited {
     fn begin(&mut self) -> bool {
         if self.anew {
             let begun_anew_at = self.bound();
-            let Visited { tries_to_send, lets_on, max_bound, .. } = *self;
-            *self = Visited { tries_to_send, lets_on, begun_anew_at, ..Visited::new(max_bound) };
+            let Visited { lets_on, max_bound, .. } = *self;
+            *self = Visited { lets_on, begun_anew_at, ..Visited::new(max_bound) };
         }
         self.cursor = 0;
         self.script.clear();

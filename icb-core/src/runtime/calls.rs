@@ -281,10 +281,20 @@ pub fn giving_up() -> bool {
     running().is_some_and(|running| running.quickly(|e| e.giving_up))
 }
 
+/// What asks for as much time, 136 years, waits for ever: programs ask for `Duration::MAX`, which no clock can show.
+pub(super) const FOR_EVER: Duration = Duration::from_secs(1 << 32);
+
+/// The time after which a timed wait is over, if it ever is.
+#[must_use]
+pub fn limited(timeout: Option<Duration>) -> Option<Duration> {
+    timeout.filter(|&timeout| timeout < FOR_EVER)
+}
+
 /// `thread::park` and `park_timeout`. `false` outside an execution.
 #[track_caller]
 pub fn park(timeout: Option<Duration>) -> bool {
     let Some(running) = running() else { return false };
+    let timeout = limited(timeout);
     let operation = running.with(|e| {
         let me = e.current;
         e.threads[me].timeout = timeout.unwrap_or_default();

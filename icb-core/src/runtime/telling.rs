@@ -2,6 +2,7 @@
 
 use super::allocator::aside;
 use super::backtrace;
+use super::calls::FOR_EVER;
 use super::decision::is_pause;
 use super::execution::Execution;
 use crate::program::{Observer, StepEvent, Taken};
@@ -13,8 +14,6 @@ const MAX_STEPS_WITH_BACKTRACES: u64 = 3000;
 /// What passes when somebody has asked for the time in vain for the first time; it doubles each time, up to 35 minutes.
 const FIRST_WHILE: Duration = Duration::from_micros(1);
 const LONGEST_WHILE: u32 = 31;
-/// What passes at most when a timed wait expires (136 years): programs ask for `Duration::MAX`, which no clock can show.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(1 << 32);
 
 impl Execution {
     /// Completes a step that touched one object.
@@ -187,7 +186,8 @@ impl Execution {
     /// The running thread's timed wait has expired: the clock stands just behind its end, so that a loop that asks
     /// whether the time is over sees that it is.
     pub(super) fn expire(&mut self) {
-        let timeout = self.threads[self.current].timeout.min(LONGEST_TIMEOUT);
+        // One that never ends is over at once where a thread unwinds.
+        let timeout = self.threads[self.current].timeout.min(FOR_EVER);
         self.now = self.now.saturating_add(timeout + Duration::from_nanos(1));
     }
 

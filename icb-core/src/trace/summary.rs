@@ -51,7 +51,7 @@ pub struct BoundReport {
     /// Work items known to be left for the next bound when this one was over; 0 where the search does not know.
     #[serde(default)]
     pub next_items: u64,
-    /// Time spent, in seconds.
+    /// Time spent, in seconds: of all parts of a search that was stopped and gone on with.
     pub seconds: f64,
     /// Whether every execution with this many preemptions has been run.
     pub complete: bool,

@@ -200,6 +200,7 @@ pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]
         shows_printed = shows_all;
     }
     causes::orders(&mut out, failure, &names, options.full);
+    causes::sleep(&mut out, failure, &names, &sources);
     preemptions(&mut out, trace, &names, &sources);
     causes::race(&mut out, failure, &names, &sources);
     causes::memory(&mut out, failure, &names, &sources);

@@ -2,7 +2,7 @@
 //! no process and talks to none.
 
 use super::team::Tokens;
-use crate::reduction::{Done, Item, Look, News, Terms};
+use crate::reduction::{Done, Item, Look, News};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(super) struct Shared {
 /// The items.
 #[derive(Default)]
 pub(super) struct Board {
-    terms: Option<Terms>,
+    bound: Option<u32>,
     /// Items that nobody does yet: what the search has offered, and what it will come to once it has taken over what is done
     /// already. The first is needed first, or nearly.
     waiting: BTreeMap<Rank, (u128, Item)>,
@@ -73,7 +73,7 @@ impl Shared {
 
 /// What is to be done together.
 pub(super) struct Batch {
-    pub(super) terms: Terms,
+    pub(super) bound: u32,
     pub(super) items: Vec<Asked>,
 }
 
@@ -88,11 +88,11 @@ pub(super) struct Asked {
 
 impl Board {
     /// The search offers these. The last is needed first, and before all that were offered earlier.
-    pub(super) fn offer(&mut self, terms: Terms, items: &[(u64, Item)]) {
+    pub(super) fn offer(&mut self, bound: u32, items: &[(u64, Item)]) {
         if self.alive == 0 {
             return;
         }
-        self.terms = Some(terms);
+        self.bound = Some(bound);
         for (_, item) in items {
             let key = item.key();
             match self.fates.get(&key) {
@@ -264,11 +264,11 @@ pub(super) fn next_batch(shared: &Shared, tokens: Option<&dyn Tokens>, busy: boo
         if board.over {
             return Some(None);
         }
-        if let Some(terms) = board.terms.filter(|_| board.has_items()) {
+        if let Some(bound) = board.bound.filter(|_| board.has_items()) {
             if busy || tokens.is_none_or(Tokens::take) {
                 let items = board.next_items(busy);
                 if !items.is_empty() {
-                    return Some(Some(Batch { terms, items }));
+                    return Some(Some(Batch { bound, items }));
                 }
                 // What there is is not for one who is busy.
                 return None;

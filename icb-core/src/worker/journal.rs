@@ -5,7 +5,7 @@
 //! damage, and the file is left as it is.
 
 use super::records::{RECORD_HEADER, read_record, record};
-use crate::reduction::{Crew, Done, Item, Look, News, Terms};
+use crate::reduction::{Crew, Done, Item, Look, News};
 use crate::varint::Reader;
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
@@ -51,7 +51,7 @@ pub(super) struct Journal<'a> {
     repeats: bool,
     /// Items that have been offered while there were records left: whoever does items is not told of those that are done.
     held: Vec<(u64, Item)>,
-    terms: Option<Terms>,
+    bound: Option<u32>,
 }
 
 impl<'a> Journal<'a> {
@@ -105,7 +105,7 @@ impl<'a> Journal<'a> {
             written: Instant::now(),
             repeats: false,
             held: Vec::new(),
-            terms: None,
+            bound: None,
         };
         if let Some(known) = &mut journal.known {
             known.seek(SeekFrom::Start(HEADER)).map_err(doing)?;
@@ -189,11 +189,11 @@ impl<'a> Journal<'a> {
 }
 
 impl Crew for Journal<'_> {
-    fn offer(&mut self, terms: Terms, items: &[(u64, Item)]) {
+    fn offer(&mut self, bound: u32, items: &[(u64, Item)]) {
         if self.crew.is_none() {
             return;
         }
-        self.terms = Some(terms);
+        self.bound = Some(bound);
         self.held.extend_from_slice(items);
         if self.known.is_none() {
             self.hand_on();
@@ -271,7 +271,7 @@ impl Crew for Journal<'_> {
         self.begun.clear();
         self.told.clear();
         self.held.clear();
-        self.terms = None;
+        self.bound = None;
         self.buffer.clear();
         self.end = HEADER;
         let _ = self.file.set_len(HEADER).and_then(|()| self.file.seek(SeekFrom::Start(HEADER)));
@@ -285,7 +285,7 @@ impl Crew for Journal<'_> {
 impl Journal<'_> {
     /// Offers the items that are not in the file to those who do them.
     fn hand_on(&mut self) {
-        let (Some(crew), Some(terms)) = (&mut self.crew, self.terms.take()) else { return };
+        let (Some(crew), Some(bound)) = (&mut self.crew, self.bound.take()) else { return };
         let mut items = std::mem::take(&mut self.held);
         if !self.ahead.is_empty() {
             items.retain(|(_, item)| !self.ahead.contains_key(&(item.key() as u64)));
@@ -298,7 +298,7 @@ impl Journal<'_> {
             }
         }
         if !items.is_empty() {
-            crew.offer(terms, &items);
+            crew.offer(bound, &items);
         }
     }
 

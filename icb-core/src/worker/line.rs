@@ -80,8 +80,7 @@ impl Line {
 
     fn ask(&mut self, batch: Batch) -> io::Result<()> {
         let mut bytes = vec![0; 8];
-        write(&mut bytes, u64::from(batch.terms.bound));
-        write(&mut bytes, u64::from(batch.terms.tries_to_send));
+        write(&mut bytes, u64::from(batch.bound));
         write(&mut bytes, batch.items.len() as u64);
         for asked in batch.items {
             asked.item.encode(&self.before, &mut bytes);
@@ -129,11 +128,10 @@ pub(super) fn serve(
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let mut reader = Reader::new(&bytes);
         let bound = reader.number().ok_or_else(bad)? as u32;
-        let tries_to_send = reader.number().ok_or_else(bad)? != 0;
         resting.store(false, Ordering::Relaxed);
         for _ in 0..reader.length().ok_or_else(bad)? {
             let item = Item::decode(&before, &mut reader).ok_or_else(bad)?;
-            doing.search_mut().join(bound, tries_to_send);
+            doing.search_mut().join(bound);
             let mut tell = |begun: Vec<u8>| {
                 answers.add(BEGUN, |bytes| bytes.extend_from_slice(&begun));
                 // If the parent has hung up, that is seen soon.

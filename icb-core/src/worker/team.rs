@@ -7,7 +7,7 @@
 
 use super::board::Shared;
 use super::line::hand_out;
-use crate::reduction::{Crew, Done, Item, Look, News, Terms};
+use crate::reduction::{Crew, Done, Item, Look, News};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -113,11 +113,11 @@ impl<'a> Team<'a> {
 }
 
 impl Crew for Team<'_> {
-    fn offer(&mut self, terms: Terms, items: &[(u64, Item)]) {
+    fn offer(&mut self, bound: u32, items: &[(u64, Item)]) {
         if !self.started {
             self.start();
         }
-        self.shared.lock().offer(terms, items);
+        self.shared.lock().offer(bound, items);
         self.shared.changed.notify_all();
     }
 

@@ -4,7 +4,7 @@
 //! although that thread has then notified it; using one condvar with two mutexes, which some platforms answer with a panic.
 
 use super::mutex::MutexGuard;
-use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
 use crate::time::Instant;
 use ::std::any::type_name;
 use ::std::fmt;
@@ -70,6 +70,7 @@ impl Condvar {
     #[track_caller]
     fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Option<Duration>) -> bool {
         let Some(real) = guard.real().take() else {
+            let timeout = door::limited(timeout);
             let (mutex, timed) = (guard.mutex(), timeout.is_some());
             let (handle, init) = (mutex.handle(), mutex.init());
             let waits = Action::Wait { timed };

@@ -21,6 +21,7 @@ pub use local::{AccessError, LocalKey};
 pub use scope::{Scope, ScopedJoinHandle, scope};
 
 use crate::door::{self, Action};
+use crate::sync::Barrier;
 use ::std::io;
 use ::std::num::NonZero;
 use ::std::time::Duration;
@@ -41,8 +42,20 @@ pub fn yield_now() {
 #[inline]
 #[track_caller]
 pub fn sleep(dur: Duration) {
+    if door::limited(Some(dur)).is_none() {
+        sleep_for_ever();
+    }
     if !door::pause(Action::Sleep, dur) {
         ::std::thread::sleep(dur);
+    }
+}
+
+/// Waits for somebody who never comes, in an execution. Where the thread unwinds it does not wait.
+#[cold]
+#[track_caller]
+fn sleep_for_ever() {
+    if door::active() {
+        Barrier::new(2).wait();
     }
 }
 

@@ -33,7 +33,7 @@ impl Run<'_> {
     }
 
     /// Whether there is a bound after the task's.
-    fn has_more_than(&self, task: Task) -> bool {
+    pub(super) fn has_more_than(&self, task: Task) -> bool {
         self.strategy().is_by_preemptions() && self.arguments.max_bound.allows(task.min_bound + 1)
     }
 

@@ -7,13 +7,13 @@ use crate::cli::TestArgs;
 use crate::event::{Finished, Tally};
 use crate::exit_code::Error;
 use crate::report::json::LeftOut;
-use crate::resume::{Round, Rounds, executable_key, key};
+use crate::resume::{Begun, Round, Rounds, executable_key, key};
 use crate::settings::{Bound, OnRace, Reduction};
 use crate::shard::{self, ModelPart, ShardResult, ShardRound, ShardTest};
 use crate::store::test_path;
 use crate::worker::plan::Task;
 use crate::worker::verdict::Verdict;
-use icb_core::trace::{Shard, StrategyKind};
+use icb_core::trace::{BoundReport, Shard, StrategyKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -111,6 +111,28 @@ impl Run<'_> {
         }
     }
 
+    /// The figures and the time of a task, together with what it took before it was last stopped: what a journal tells is done
+    /// again in no time.
+    pub(super) fn together(
+        &self,
+        task: Task,
+        figures: Option<BoundReport>,
+        seconds: f64,
+        is_stopped: bool,
+    ) -> (Option<BoundReport>, f64) {
+        if !self.is_journaled() {
+            return (figures, seconds);
+        }
+        let mut rounds = lock(&self.rounds[task.test]);
+        let begun = rounds.begun(task.min_bound).cloned();
+        let (figures, seconds) = add_up(begun, figures, seconds, is_stopped);
+        if is_stopped {
+            let begun = Begun { bound: task.min_bound, figures: figures.clone(), seconds };
+            rounds.stop(&self.directory(task), begun);
+        }
+        (figures, seconds)
+    }
+
     /// Whether a task that is stopped can go on where it was.
     pub(super) fn is_journaled(&self) -> bool {
         let search = &self.arguments.search;
@@ -168,5 +190,55 @@ impl Run<'_> {
         };
         let directory = self.arguments.shard_dir.clone();
         shard::write(&directory.unwrap_or_else(|| self.workspace.directory.join("shards")), &result, &states)
+    }
+}
+
+/// What a task has come to, and what it had come to before.
+fn add_up(
+    begun: Option<Begun>,
+    mut figures: Option<BoundReport>,
+    seconds: f64,
+    is_stopped: bool,
+) -> (Option<BoundReport>, f64) {
+    if let Some(figures) = figures.as_mut().filter(|_| is_stopped) {
+        // It last said so a moment before it was stopped.
+        figures.seconds = seconds;
+    }
+    let Some(begun) = begun else { return (figures, seconds) };
+    if let Some(figures) = &mut figures {
+        figures.seconds += begun.seconds;
+    }
+    let count = |figures: &Option<BoundReport>| figures.as_ref().map_or(0, |figures| figures.executions);
+    // Stopped before it has come as far again.
+    if is_stopped && count(&begun.figures) > count(&figures) {
+        figures = begun.figures;
+        figures.iter_mut().for_each(|figures| figures.seconds = begun.seconds + seconds);
+    }
+    (figures, begun.seconds + seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_was_stopped_has_taken_the_time_of_all_its_parts() {
+        let figures = |executions, seconds| {
+            let mut figures = BoundReport::new(2);
+            (figures.executions, figures.seconds) = (executions, seconds);
+            Some(figures)
+        };
+        let begun =
+            |executions, seconds| Some(Begun { bound: 2, figures: figures(executions, seconds), seconds });
+        for (begun, told, seconds, is_stopped, shown) in [
+            (None, figures(10, 1.0), 1.5, false, (figures(10, 1.0), 1.5)),
+            (None, figures(10, 1.0), 1.5, true, (figures(10, 1.5), 1.5)),
+            (begun(10, 4.0), figures(12, 1.0), 1.5, false, (figures(12, 5.0), 5.5)),
+            (begun(10, 4.0), figures(12, 1.0), 1.5, true, (figures(12, 5.5), 5.5)),
+            (begun(10, 4.0), figures(9, 1.0), 1.5, true, (figures(10, 5.5), 5.5)),
+            (begun(10, 4.0), None, 0.5, true, (figures(10, 4.5), 4.5)),
+        ] {
+            assert_eq!(add_up(begun, told, seconds, is_stopped), shown);
+        }
     }
 }

@@ -119,9 +119,6 @@ impl Chooser for PartialOrder {
         self.events.introduce(point.pending.len());
         self.note_stop(self.cursor, point);
         if self.cursor == self.depth && !point.all_ended() {
-            if self.tries_to_send {
-                self.note_receiver(point);
-            }
             self.read_pending(point);
             self.analyse(self.depth, point, without.map(ThreadId::index));
             if point.enabled.is_empty() && !point.early.is_empty() && self.flaw != Flaw::LastIgnored {
@@ -164,9 +161,6 @@ impl PartialOrder {
     pub(super) fn arrive(&mut self, index: usize, point: &SchedulingPoint<'_>, place: u64) {
         self.events.introduce(point.pending.len());
         self.note_stop(index, point);
-        if self.tries_to_send {
-            self.note_receiver(point);
-        }
         self.read_pending(point);
         self.push_node(point, place);
     }
@@ -226,9 +220,6 @@ impl PartialOrder {
         self.cursor = index;
         if index >= self.kept {
             self.events.introduce(point.pending.len());
-            if self.tries_to_send && index > self.kept {
-                self.note_receiver(point);
-            }
         }
         if self.nodes[index].place != place {
             self.cursor += 1;
@@ -300,17 +291,6 @@ impl PartialOrder {
     #[inline]
     fn first_of_newest(&self, index: usize) -> Option<usize> {
         self.events.last().filter(|_| self.events.len() == index).map(|event| event.first)
-    }
-
-    /// A receiver that begins to wait lets a `try_send` without a buffer succeed. So where there is a `try_send`, this is
-    /// a write of the channel that belongs to the receiver's step before.
-    #[cold]
-    fn note_receiver(&mut self, point: &SchedulingPoint<'_>) {
-        if let Some((_, object)) = point.receiver_that_waits() {
-            let access = Access { object, mode: Mode::Write };
-            self.analyse_part(access);
-            self.events.touch(access);
-        }
     }
 
     /// The execution is over: those of its nodes that go on to exist, which are no deeper than this, learn what their steps and blocks have

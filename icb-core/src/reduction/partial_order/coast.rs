@@ -185,7 +185,6 @@ impl PartialOrder {
             && self.flaw == Flaw::None
             && self.events.len() == index
             && self.item.depth() <= index
-            && !self.tries_to_send
             && point.awaited.is_empty()
             && point.pending.len() == self.events.thread_count()
             && point.pending.len() <= ThreadSet::WORD;

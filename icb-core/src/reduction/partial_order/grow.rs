@@ -27,8 +27,7 @@ impl PartialOrder {
             && self.events.thread_count() == count
             && self.pending.count() == count
             && self.item.depth() <= index
-            && self.budget.is_some()
-            && !self.tries_to_send;
+            && self.budget.is_some();
         let event = self.events.last().filter(|_| is_usual)?;
         let only = event.only?;
         if may_be_freed(point.pending[point.enabled.first()?]) {
@@ -54,7 +53,6 @@ impl PartialOrder {
         node.spent = self.budget == Some(node.cost);
         node.script = self.script.len();
         self.depth = index + 1;
-        self.note_tries();
         if script::is_asked(point) {
             self.script.push(Foreseen { place, chosen: thread as u32 });
         }
@@ -125,16 +123,6 @@ impl PartialOrder {
     #[inline]
     pub(super) fn read_pending(&mut self, point: &SchedulingPoint<'_>) {
         self.pending.read(point);
-        self.note_tries();
-    }
-
-    /// If a `try_send` has been read for the first time, the bound is searched anew.
-    #[inline]
-    fn note_tries(&mut self) {
-        if self.pending.tries_to_send && !self.tries_to_send {
-            self.tries_to_send = true;
-            self.anew = true;
-        }
     }
 
     /// The first thread that can be run at a new node: the one that ran before, then the others in order.

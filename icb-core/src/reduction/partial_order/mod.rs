@@ -130,10 +130,6 @@ pub struct PartialOrder {
     /// Choices that the bound did not allow.
     bound_pruned: u64,
     divergence: Option<String>,
-    /// There is a `try_send` in the program.
-    tries_to_send: bool,
-    /// That has only just been seen: the bound is searched anew.
-    anew: bool,
     /// By depth.
     deferred: Vec<Deferred>,
     /// The part of the search that is being done.
@@ -176,8 +172,6 @@ impl PartialOrder {
             started: false,
             bound_pruned: 0,
             divergence: None,
-            tries_to_send: false,
-            anew: false,
             deferred: Vec::new(),
             item: Item::root(),
             pending: Pending::default(),
@@ -287,9 +281,6 @@ impl PartialOrder {
 
 impl Strategy for PartialOrder {
     fn begin(&mut self) -> bool {
-        if std::mem::take(&mut self.anew) {
-            self.set_bound(self.bound);
-        }
         let found = !std::mem::replace(&mut self.started, true) || self.backtrack();
         self.cursor = 0;
         self.branch_cursor = 0;

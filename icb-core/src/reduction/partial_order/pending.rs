@@ -55,8 +55,6 @@ pub(super) struct Pending {
     count: usize,
     /// The objects of those read last are numbered below this.
     pub(super) object_count: usize,
-    /// A `try_send` has been read.
-    pub(super) tries_to_send: bool,
     /// Some of them waited for changes of objects when they were read.
     awaits: bool,
 }
@@ -202,7 +200,6 @@ impl Pending {
     fn read_operation(&mut self, thread: usize, point: &SchedulingPoint<'_>) {
         let operation = point.pending[thread];
         self.operations[thread] = operation;
-        self.tries_to_send |= matches!(operation.action, Action::TrySend);
         let mode = dependence::mode(operation.action);
         let awaited = point.awaited.get(thread).filter(|objects| !objects.is_empty());
         if let Some(mode) = mode

@@ -24,26 +24,8 @@ impl PartialOrder {
         &self.item
     }
 
-    /// Something about the program has been seen that makes the bound begin anew, with everything that was done for it. It
-    /// has been set back then.
-    pub fn begins_anew(&mut self) -> bool {
-        let anew = std::mem::take(&mut self.anew);
-        if anew {
-            self.set_bound(self.bound);
-        }
-        anew
-    }
-
-    /// What has been seen of the program that items depend on.
-    #[must_use]
-    pub fn tries_to_send(&self) -> bool {
-        self.tries_to_send
-    }
-
-    /// Takes over the bound at which somebody else searches, and what has been seen of the program there.
-    pub fn join(&mut self, bound: u32, tries_to_send: bool) {
-        self.tries_to_send = tries_to_send;
-        self.anew = false;
+    /// Takes over the bound at which somebody else searches.
+    pub fn join(&mut self, bound: u32) {
         if self.bound != bound {
             self.set_bound(bound);
         }

@@ -7,8 +7,8 @@ use super::selection::{cycle, selection, taking};
 use super::words::{Detail, Names};
 use super::{Line, Rendered, Style, count_of, site, thread_name};
 use crate::trace::{
-    DeadlockEntry, Explanation, Failure, FailureKind, Frame, MemoryEventKind, RaceAccess, SourceLocation,
-    Step, ThreadId, Trace,
+    Action, DeadlockEntry, Explanation, Failure, FailureKind, Frame, MemoryEventKind, RaceAccess,
+    SourceLocation, Step, ThreadId, Trace,
 };
 
 /// Orders that are listed, at most.
@@ -24,6 +24,9 @@ pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>, f
         match count {
             0 if failure.trace.threads.len() < 2 => {
                 out.line("One thread alone fails like this.", Style::Bold)
+            }
+            0 if failure.trace.steps.iter().all(|step| step.thread == failure.trace.steps[0].thread) => {
+                out.line("It fails before any other thread has taken a step.", Style::Bold)
             }
             0 => out.line(
                 format!("It fails in whatever order the threads take their steps ({tried} tried)."),
@@ -103,6 +106,55 @@ fn simplified(out: &mut Rendered, explanation: &Explanation) {
         format!("the time was over after {}", count_of(simplified.executions, "execution"))
     };
     out.line(format!("{reached}; {effort}."), Style::Dim);
+}
+
+/// That a sleep orders nothing, where somebody seems to have relied on it: a thread that has slept is too early all the same.
+pub(super) fn sleep(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {
+    let Some(step) = sleep_in_vain(failure) else { return };
+    let place =
+        step.location.as_ref().map_or(String::new(), |at| format!(" at {}", short_place(at, sources)));
+    let mut line = Line::of("A sleep orders nothing: ", Style::Bold);
+    thread_name(&mut line, step.thread, names);
+    line.push(
+        format!(
+            " has slept{place}, and the others need not have got anywhere meanwhile. To wait for them: join, or a channel, a \
+             Condvar, a Barrier."
+        ),
+        Style::Plain,
+    );
+    out.lines.push(line);
+}
+
+/// The sleep of a thread that came too early after it, while others were there.
+fn sleep_in_vain(failure: &Failure) -> Option<&Step> {
+    let steps = &failure.trace.steps;
+    let is_pair = |step: &Step, other: &Step| {
+        step.thread == other.thread && step.location == other.location && step.index != other.index
+    };
+    let sleeps = || steps.iter().enumerate().filter(|(_, step)| step.operation.action == Action::Sleep);
+    // Who sleeps again and again at one place looks whether it has to wait any longer.
+    let once = |step: &Step| !sleeps().any(|(_, other)| is_pair(step, other));
+    let before =
+        |end: usize, thread: ThreadId| sleeps().rfind(|&(at, step)| at < end && step.thread == thread);
+    let orders = failure.trace.explanation.iter().flat_map(|explanation| &explanation.orders);
+    let mut early: Vec<(usize, ThreadId)> =
+        orders.filter_map(|order| Some((order.before, steps.get(order.before)?.thread))).collect();
+    if let Some(race) = &failure.race {
+        early.extend(race.iter().map(|access| (steps.len(), access.thread)));
+    } else if early.is_empty() {
+        early.extend(failure.thread.map(|thread| (steps.len(), thread)));
+    }
+    let slept = early.into_iter().filter_map(|(end, thread)| before(end, thread));
+    slept.filter(|&(at, step)| once(step) && had_others(steps, at)).map(|(_, step)| step).next()
+}
+
+/// Whether there are more threads at this step than have been joined.
+fn had_others(steps: &[Step], at: usize) -> bool {
+    let count = |counted: fn(&Action) -> bool| {
+        steps[..at].iter().filter(|step| counted(&step.operation.action)).count()
+    };
+    let spawned = count(|action| matches!(action, Action::Spawn));
+    spawned > count(|action| matches!(action, Action::Join))
 }
 
 /// Both accesses of a data race, and what is missing between them.

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::trace::{
-    Action, DeadlockEntry, FailureKind, Frame, MemoryEvent, MemoryEventKind, ObjectClass, ObjectId,
-    ObjectInfo, Operation, Ordering, RaceAccess, Step, ThreadInfo,
+    Action, DeadlockEntry, Explanation, FailureKind, Frame, MemoryEvent, MemoryEventKind, ObjectClass,
+    ObjectId, ObjectInfo, Operation, Order, Ordering, RaceAccess, Step, ThreadInfo,
 };
 
 const T: [ThreadId; 4] = [ThreadId::new(0), ThreadId::new(1), ThreadId::new(2), ThreadId::new(3)];
@@ -387,7 +387,7 @@ fn what_a_race_lacks_is_found_on_the_way_through_other_threads() {
 
 #[test]
 fn every_unit_of_cost_has_its_number() {
-    let mut trace = Trace { schedule: "icb1:0*2?1!!1,0~".parse().unwrap(), ..Trace::default() };
+    let mut trace = Trace { schedule: "icb1:0*2?1!!1,0~,0~".parse().unwrap(), ..Trace::default() };
     let t = &mut trace;
     step(t, T[0], Action::Load(Ordering::SeqCst), 1);
     let weak = Action::CompareExchange { weak: true, success: Ordering::AcqRel, failure: Ordering::Relaxed };
@@ -395,17 +395,76 @@ fn every_unit_of_cost_has_its_number() {
     failing.note = Some("fails spuriously".to_owned());
     failing.branches = vec![1];
     step(t, T[1], Action::Store(Ordering::Release), 1).switch = Switch::Preemption;
-    step(t, T[0], Action::Reacquire { timed: true }, 2).early = true;
+    let expiring = step(t, T[0], Action::Reacquire { timed: true }, 2);
+    (expiring.early, expiring.note) = (true, Some("timed out".to_owned()));
+    let waking = step(t, T[0], Action::Reacquire { timed: false }, 2);
+    (waking.early, waking.note) = (true, Some("woke spuriously".to_owned()));
     let mut failure = Failure::new(FailureKind::Panic, "x");
     failure.schedule = trace.schedule.clone();
     failure.trace = trace;
     let rendered = text(&failure, Options::default());
-    for line in
-        ["?1       1 │", "▶2         │", "~3       3 │", "wake up from #2 (expires)", "Preemption 2: T0"]
-    {
+    for line in [
+        "?1       1 │",
+        "▶2         │",
+        "~3       3 │",
+        "wake up from #2 (expires)",
+        "wake up from #2 (wakes spuriously)",
+        "Preemption 2: T0",
+    ] {
         assert!(rendered.contains(line), "{line} is missing:\n{rendered}");
     }
-    assert!(rendered.contains("1 preemption, 1 spurious failure and 1 early timeout"), "{rendered}");
+    assert!(
+        rendered.contains("1 preemption, 1 spurious failure, 1 early timeout and 1 spurious wake-up"),
+        "{rendered}"
+    );
+    for said_again in ["(timed out)", "(woke spuriously)"] {
+        assert!(!rendered.contains(said_again), "{rendered}");
+    }
+}
+
+#[test]
+fn who_has_slept_and_is_too_early_all_the_same_is_told_so() {
+    let said = |actions: &[(ThreadId, Action)], order: Option<(usize, usize)>| {
+        let threads = vec![thread(0, "main"), thread(1, "main.0")];
+        let mut trace = Trace { schedule: "icb1:0*9".parse().unwrap(), threads, ..Trace::default() };
+        for &(thread, action) in actions {
+            step(&mut trace, thread, action, 1);
+        }
+        let orders = order.map(|(before, after)| Order { before, after, without: None });
+        let orders = orders.into_iter().collect();
+        let found = Explanation { orders, executions: 3, complete: true, simplified: None };
+        trace.explanation = Some(Box::new(found));
+        let mut failure = Failure::new(FailureKind::Panic, "assertion failed");
+        failure.thread = Some(T[0]);
+        failure.schedule = trace.schedule.clone();
+        failure.trace = trace;
+        text(&failure, Options::default())
+    };
+    let (main, other, load) = (T[0], T[1], Action::Load(Ordering::SeqCst));
+    let store = Action::Store(Ordering::SeqCst);
+    let begins = [(main, Action::Begin), (main, Action::Spawn)];
+    let with = |rest: &[(ThreadId, Action)]| [&begins[..], rest].concat();
+    let alone = with(&[(main, Action::Sleep), (main, load)]);
+    let in_order = with(&[(main, Action::Sleep), (main, load), (other, Action::Begin), (other, store)]);
+    let before_others = "It fails before any other thread has taken a step.";
+    let sleeps = "A sleep orders nothing: T0 main has slept at app/src/no-such-file.rs:12";
+    for (steps, order, says) in [
+        (&alone, None, [true, true]),
+        (&in_order, Some((3, 5)), [false, true]),
+        // It is the other one that came too early.
+        (
+            &with(&[(other, Action::Begin), (other, store), (main, Action::Sleep), (main, load)]),
+            Some((3, 5)),
+            [false, false],
+        ),
+        // Nobody else was there.
+        (&with(&[(other, Action::Begin), (main, Action::Join), (main, Action::Sleep)]), None, [false, false]),
+        (&vec![(main, Action::Begin), (main, Action::Sleep), (main, Action::Spawn)], None, [true, false]),
+        (&with(&[(main, load)]), None, [true, false]),
+    ] {
+        let said = said(steps, order);
+        assert_eq!([before_others, sleeps].map(|text| said.contains(text)), says, "{said}");
+    }
 }
 
 #[test]

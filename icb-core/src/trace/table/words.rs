@@ -240,6 +240,8 @@ impl<'a> Names<'a> {
                 text += &format!(" [branch {branch}]");
             }
         }
+        let early = step.expires_early() || step.wakes_spuriously();
+        let says_again = |note: &str| early && matches!(note, "timed out" | "woke spuriously");
         if step.expires_early() {
             text += " (expires)";
         } else if step.wakes_spuriously() {
@@ -249,7 +251,7 @@ impl<'a> Names<'a> {
         }
         if step.fails_spuriously() {
             text += " (fails spuriously)";
-        } else if let Some(note) = &step.note {
+        } else if let Some(note) = step.note.as_ref().filter(|note| !says_again(note)) {
             text += &format!(" ({note})");
         }
         text

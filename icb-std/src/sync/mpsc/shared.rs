@@ -2,7 +2,7 @@
 //! operation may go on and what it led to, and the queue is then touched at once; outside, a lock and two condition
 //! variables of the real world do the same.
 
-use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
 use ::std::collections::VecDeque;
@@ -158,9 +158,9 @@ impl<T> Shared<T> {
                 Some(effect) => return self.received(effect),
             }
         }
-        let effect = match timeout {
+        let effect = match door::limited(timeout) {
+            _ if !door::active() => None,
             None => self.perform(Action::Receive { timed: false }),
-            Some(_) if !crate::door::active() => None,
             Some(timeout) => self.handle.perform_timed(self.init(), Action::Receive { timed: true }, timeout),
         };
         match effect {
