@@ -380,7 +380,8 @@ fn a_scope_leaves_a_panic_to_the_thread_that_joins() {
 /// Whoever wants to wait for ever asks for the longest time there is, which no clock can show.
 #[test]
 fn the_longest_time_is_never_over() {
-    let waits: [(&str, fn(Duration)); 5] = [
+    type Wait = fn(Duration);
+    let waits: [(&str, Wait); 5] = [
         ("park", |time| thread::park_timeout(time)),
         ("sleep", |time| thread::sleep(time)),
         ("wait", |time| {

@@ -61,6 +61,7 @@ pub(crate) enum End {
     /// With an exit code.
     Code(i32),
     /// By a signal.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no signals"))]
     Signal(i32),
     /// We ended it: it had not said anything for too long.
     Silent,
@@ -218,6 +219,8 @@ fn command(launch: &Launch<'_>, channel: &Path) -> Command {
 /// Ctrl-C is for us alone; and when we are killed, the process is. Its program lies where it lies in the others: a replay is to find
 /// the same addresses as the search. (Some containers refuse that: what depends on the address of a `static` then diverges.)
 fn before_it_begins(command: &mut Command) {
+    #[cfg(not(unix))]
+    let _ = command;
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     #[cfg(target_os = "linux")]

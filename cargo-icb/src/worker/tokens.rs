@@ -1,7 +1,7 @@
 //! Cores that no test is using: bytes in a named pipe, which a test that has become long takes to run on more than one,
 //! and gives back.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,7 @@ impl Drop for Tokens {
 
 #[cfg(unix)]
 fn make(path: &Path) -> Option<File> {
+    use std::fs::OpenOptions;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::OpenOptionsExt;
     let _ = std::fs::remove_file(path);
@@ -85,6 +86,7 @@ mod tests {
     }
 
     fn make_reader(path: &Path) -> File {
+        use std::fs::OpenOptions;
         use std::os::unix::fs::OpenOptionsExt;
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path).unwrap()
     }

@@ -47,13 +47,15 @@ impl Registers {
     #[must_use]
     #[inline(always)]
     pub fn here() -> Registers {
-        let mut registers = Registers([0; REGISTERS]);
         #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
-        // SAFETY: the function writes just these words.
-        unsafe {
-            read_registers(&mut registers.0);
+        {
+            let mut registers = Registers([0; REGISTERS]);
+            // SAFETY: the function writes just these words.
+            unsafe { read_registers(&mut registers.0) };
+            registers
         }
-        registers
+        #[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
+        Registers([0; REGISTERS])
     }
 
     const fn stack_pointer(&self) -> usize {

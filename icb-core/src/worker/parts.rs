@@ -8,13 +8,10 @@ use super::strategies::partial_order;
 use super::watchdog::Watchdog;
 use crate::explore::Explorer;
 use crate::program::Strategy;
-use crate::recording::Tape;
-use crate::reduction::{Crew, Doing, SplitSearch};
+use crate::reduction::{Crew, SplitSearch};
 use crate::runtime::CoroutineProgram;
 use crate::trace::{Message, Report};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Worker {
     /// Searches with as many processes as the settings say.
@@ -34,7 +31,11 @@ impl Worker {
         #[cfg(unix)]
         let crew = team.as_mut().map(|team| team as &mut dyn Crew);
         #[cfg(not(unix))]
-        let crew = None;
+        let crew: Option<&mut dyn Crew> = {
+            // Whoever else would do items is a fork of this process.
+            let _ = f;
+            None
+        };
         let Some((path, key)) = self.journal() else {
             if let Some(crew) = crew {
                 search = search.with_crew(crew);
@@ -95,6 +96,10 @@ impl Worker {
         use super::line::serve;
         use super::team::{Team, Tokens};
         use super::tokens::Pipe;
+        use crate::recording::Tape;
+        use crate::reduction::Doing;
+        use std::sync::Arc;
+        use std::sync::atomic::Ordering;
         let settings = &self.settings;
         // What is promoted, and what failures there are, is found by one.
         let alone =

@@ -13,6 +13,7 @@ use std::ptr;
 pub(super) struct Guard {
     /// The addresses of its stack. It begins with the guard page.
     addresses: Range<usize>,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no signals"))]
     way_out: CoroutineTrapHandler<()>,
 }
 
