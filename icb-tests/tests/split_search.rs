@@ -116,6 +116,7 @@ fn an_item_can_be_gone_on_with_after_each_of_its_executions() {
                 );
                 let mut counts = counts.lock().unwrap();
                 *counts = [counts[0] + 1, counts[1] + whole.figures.trail.len() as u64];
+                waiting.extend(item.next(&whole.remains));
                 waiting.extend(item.extras(&whole.remains));
                 waiting.extend(item.parts(&whole.remains));
                 waiting.retain(|item| !found.contains(&item.key()));
@@ -126,6 +127,102 @@ fn an_item_can_be_gone_on_with_after_each_of_its_executions() {
     let counts = counts.into_inner().unwrap();
     println!("{} items, {} executions", counts[0], counts[1]);
     assert!(counts[0] > 1_000 && counts[1] > 20_000, "{counts:?}");
+}
+
+/// Places for one message each, handed on by two numbers and a stamp, after the bounded channel of crossbeam; who finds none, or nothing, waits in a
+/// loop with longer and longer pauses.
+mod stamped {
+    use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use icb_std::{hint, thread};
+    use std::sync::Arc;
+
+    #[derive(Default)]
+    struct Place {
+        head: AtomicUsize,
+        tail: AtomicUsize,
+        stamp: AtomicUsize,
+    }
+
+    #[derive(Default)]
+    struct Backoff(u32);
+
+    impl Backoff {
+        fn pause(&mut self) {
+            match self.0 {
+                0..=6 => (0..1 << self.0).for_each(|_| hint::spin_loop()),
+                _ => thread::yield_now(),
+            }
+            self.0 = (self.0 + 1).min(11);
+        }
+    }
+
+    const LAP: usize = 2;
+
+    impl Place {
+        /// Takes a turn of `mine`, if the stamp is `ahead` of it; unless `other` shows that there is none.
+        fn take(&self, mine: &AtomicUsize, ahead: usize, none: impl Fn(usize) -> bool) -> bool {
+            let mut backoff = Backoff::default();
+            let mut turn = mine.load(SeqCst);
+            loop {
+                let stamp = self.stamp.load(SeqCst);
+                if stamp == turn + ahead {
+                    match mine.compare_exchange(turn, turn + LAP, SeqCst, SeqCst) {
+                        Ok(_) => {
+                            self.stamp.store(if ahead == 0 { turn + 1 } else { turn + LAP }, SeqCst);
+                            return true;
+                        }
+                        Err(newer) => turn = newer,
+                    }
+                } else if none(turn) {
+                    return false;
+                } else {
+                    turn = mine.load(SeqCst);
+                }
+                backoff.pause();
+            }
+        }
+
+        fn send(&self) {
+            let mut backoff = Backoff::default();
+            while !self.take(&self.tail, 0, |turn| self.head.load(SeqCst) + LAP == turn) {
+                backoff.pause();
+            }
+        }
+
+        fn receive(&self) {
+            let mut backoff = Backoff::default();
+            while !self.take(&self.head, 1, |turn| self.tail.load(SeqCst) == turn) {
+                backoff.pause();
+            }
+        }
+    }
+
+    /// Two senders, the first of two messages and the second of one, and a receiver.
+    pub(crate) fn run() {
+        let place = Arc::new(Place::default());
+        let (first, second) = (place.clone(), place.clone());
+        let senders =
+            [thread::spawn(move || (0..2).for_each(|_| first.send())), thread::spawn(move || second.send())];
+        (0..3).for_each(|_| place.receive());
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+    }
+}
+
+#[test]
+fn cutting_up_costs_few_executions() {
+    let run = |strategy: &mut dyn Strategy| {
+        let mut program = coroutines(stamped::run, Settings::default());
+        let report = Explorer::new(every_execution(None)).run(strategy, &mut program);
+        assert!(report.stopped.is_none(), "{report:?}");
+        (run_count(&report), report.bounds.last().map_or(0, |bound| bound.states))
+    };
+    let (whole, states) = run(&mut reduced(Some(1)));
+    let mut split = SplitSearch::new(reduced(Some(1)));
+    let (parts, same) = run(&mut split);
+    println!("{whole} executions, {parts} in {} items, {states} states", split.committed());
+    assert_eq!(same, states);
+    assert!(whole > 5_000 && split.committed() > 50, "it is cut up");
+    assert!(parts <= whole + whole / 30, "{parts} executions instead of {whole}");
 }
 
 #[test]

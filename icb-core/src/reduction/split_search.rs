@@ -126,12 +126,13 @@ impl<'a> SplitSearch<'a> {
         }
         let first = self.waiting.len();
         let extras = self.new_extras(item, done);
+        let next = item.next(&done.remains);
         // Those that begin early are the largest: they come first, and the end of the bound is small pieces.
         let parts = item.parts(&done.remains).into_iter().rev();
         if self.sharing.is_some() {
-            self.push_share(number, item, done, extras, parts.collect());
+            self.push_share(number, item, done, extras, next.into_iter().chain(parts).collect());
         } else {
-            extras.into_iter().chain(parts).for_each(|item| self.push(item));
+            next.into_iter().chain(extras).chain(parts).for_each(|item| self.push(item));
         }
         let bound = self.doing.search().bound();
         if let Some(crew) = &mut self.crew

@@ -1,7 +1,7 @@
 //! Items and remains as bytes: for other processes, and for a file. Numbers are LEB128 varints.
 
 use super::footprint::Footprint;
-use super::item::{Extra, Item, Leg, Remains};
+use super::item::{Extra, Item, Leg, Part, Remains};
 use super::node::Sleeper;
 use crate::program::ThreadSet;
 use crate::trace::{Access, Mode, ObjectId};
@@ -16,6 +16,7 @@ impl Item {
         write(bytes, common as u64);
         write(bytes, (self.way.len() - common) as u64);
         self.way[common..].iter().for_each(|leg| leg.encode(bytes));
+        write_choices(bytes, &self.later);
         let begun = self.begun.as_deref().unwrap_or_default();
         write(bytes, begun.len() as u64);
         bytes.extend_from_slice(begun);
@@ -27,8 +28,9 @@ impl Item {
         for _ in 0..reader.length()? {
             way.push(Arc::new(Leg::decode(reader)?));
         }
+        let later = read_choices(reader)?;
         let begun = reader.length().and_then(|length| reader.take(length))?;
-        Some(Item { way, begun: (!begun.is_empty()).then(|| begun.into()) })
+        Some(Item { way, later, begun: (!begun.is_empty()).then(|| begun.into()) })
     }
 }
 
@@ -39,10 +41,13 @@ impl Remains {
         write(bytes, self.legs.len() as u64);
         self.legs.iter().for_each(|leg| leg.encode(bytes));
         write(bytes, self.parts.len() as u64);
-        for (depth, leg) in &self.parts {
+        for Part { depth, leg, later } in &self.parts {
             write(bytes, *depth as u64);
             leg.encode(bytes);
+            write_choices(bytes, later);
         }
+        write(bytes, u64::from(self.sleeper.is_some()));
+        self.sleeper.iter().for_each(|sleeper| sleeper.encode(bytes));
         write(bytes, self.extras.len() as u64);
         for extra in &self.extras {
             write(bytes, extra.depth as u64);
@@ -58,7 +63,11 @@ impl Remains {
             remains.legs.push(Arc::new(Leg::decode(reader)?));
         }
         for _ in 0..reader.length()? {
-            remains.parts.push((reader.length()?, Arc::new(Leg::decode(reader)?)));
+            let (depth, leg) = (reader.length()?, Arc::new(Leg::decode(reader)?));
+            remains.parts.push(Part { depth, leg, later: read_choices(reader)? });
+        }
+        if reader.number()? != 0 {
+            remains.sleeper = Some(Sleeper::decode(reader)?);
         }
         for _ in 0..reader.length()? {
             let (depth, thread) = (reader.length()?, reader.length()?);
@@ -77,6 +86,7 @@ impl Leg {
         write(bytes, self.sleepers.len() as u64);
         self.sleepers.iter().for_each(|sleeper| sleeper.encode(bytes));
         write(bytes, self.asleep as u64);
+        write(bytes, self.shared as u64);
         write_set(bytes, &self.known);
     }
 
@@ -86,9 +96,23 @@ impl Leg {
             (0..reader.length()?).map(|_| reader.number().map(|n| n as u32)).collect::<Option<_>>()?;
         let sleepers: Vec<Sleeper> =
             (0..reader.length()?).map(|_| Sleeper::decode(reader)).collect::<Option<_>>()?;
-        let asleep = reader.length().filter(|&asleep| asleep <= sleepers.len())?;
-        Some(Leg { thread, outcomes, sleepers, asleep, known: read_set(reader)?, cost })
+        let mut count = || reader.length().filter(|&count| count <= sleepers.len());
+        let (asleep, shared) = (count()?, count()?);
+        Some(Leg { thread, outcomes, sleepers, asleep, shared, known: read_set(reader)?, cost })
     }
+}
+
+/// Choices at a node, each with its cost.
+fn write_choices(bytes: &mut Vec<u8>, choices: &[(usize, u32)]) {
+    write(bytes, choices.len() as u64);
+    for &(thread, cost) in choices {
+        write(bytes, thread as u64);
+        write(bytes, u64::from(cost));
+    }
+}
+
+fn read_choices(reader: &mut Reader<'_>) -> Option<Vec<(usize, u32)>> {
+    (0..reader.length()?).map(|_| Some((reader.length()?, reader.number()? as u32))).collect()
 }
 
 impl Sleeper {

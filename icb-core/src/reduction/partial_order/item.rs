@@ -6,8 +6,10 @@
 //! like any other, done once.
 //!
 //! What an item does depends on its way alone. A shared node keeps, from when it was made, the sleepers that all later
-//! choices find there: those explored before it was shared, and the one whose execution made it. Later choices do not put
-//! each other to sleep, as that would depend on which comes first. So items can be done in any order, by anybody,
+//! choices find there: those explored before it was shared, and the one whose execution made it. The choices that are known to be needed
+//! there come one after the other: the next one begins to exist when the item of the one before is over or has been cut up, because then it is
+//! known what sleeps for it. (Otherwise a search that is cut up often runs several times as many executions.) Extras put nobody to sleep, as
+//! that would depend on who finds them when. So items can be done in any order, by anybody,
 //! and the items there are, and what they count, are always the same.
 
 use super::node::Sleeper;
@@ -24,6 +26,8 @@ pub(super) struct Leg {
     pub(super) sleepers: Vec<Sleeper>,
     /// So many of them sleep for the choice taken.
     pub(super) asleep: usize,
+    /// So many of them sleep for extras: those from when the node was shared.
+    pub(super) shared: usize,
     /// What the execution has cost when the choice is taken.
     pub(super) cost: u32,
     /// Choices that were known to be needed when the node was shared: they have items.
@@ -31,9 +35,17 @@ pub(super) struct Leg {
 }
 
 impl Leg {
-    /// Another choice at the same node, for which everything known there sleeps.
+    /// Another choice at the same node, for which everything sleeps that was known when the node was shared.
     pub(super) fn other(&self, thread: usize, cost: u32) -> Leg {
-        Leg { thread, cost, outcomes: Vec::new(), asleep: self.sleepers.len(), ..self.clone() }
+        let sleepers = self.sleepers[..self.shared].to_vec();
+        Leg { thread, cost, outcomes: Vec::new(), asleep: self.shared, sleepers, ..self.clone() }
+    }
+
+    /// The choice that comes after this one, of which it is known now how it sleeps.
+    fn next(&self, (thread, cost): (usize, u32), sleeper: Option<&Sleeper>) -> Leg {
+        let mut sleepers = self.sleepers.clone();
+        sleepers.extend(sleeper.cloned());
+        Leg { thread, cost, outcomes: Vec::new(), asleep: sleepers.len(), sleepers, ..self.clone() }
     }
 
     /// The same choice with these outcomes.
@@ -46,6 +58,8 @@ impl Leg {
 #[derive(Clone, Debug, Default)]
 pub struct Item {
     pub(super) way: Vec<Arc<Leg>>,
+    /// Choices at its last node that come after it, and what the execution has cost when they are taken.
+    pub(super) later: Vec<(usize, u32)>,
     /// What somebody else has done of it; see [`PartialOrder::save`](super::PartialOrder::save).
     pub(super) begun: Option<Arc<[u8]>>,
 }
@@ -65,10 +79,23 @@ pub struct Remains {
     /// So many legs of the item are followed by `legs` on the way to its parts.
     pub(super) base: usize,
     pub(super) legs: Vec<Arc<Leg>>,
-    /// Parts that the item has been cut up into: legs before the node, and the choice there.
-    pub(super) parts: Vec<(usize, Arc<Leg>)>,
+    /// Parts that the item has been cut up into.
+    pub(super) parts: Vec<Part>,
+    /// How the choice of the item's last leg sleeps for those that come after it.
+    pub(super) sleeper: Option<Sleeper>,
     /// What it needs elsewhere; others may have found that too.
     pub(super) extras: Vec<Extra>,
+}
+
+/// A part that an item has been cut up into.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// Legs before the node.
+    pub(super) depth: usize,
+    /// The choice there.
+    pub(super) leg: Arc<Leg>,
+    /// Those that come after it.
+    pub(super) later: Vec<(usize, u32)>,
 }
 
 impl Item {
@@ -123,8 +150,20 @@ impl Item {
     pub fn parts(&self, remains: &Remains) -> Vec<Item> {
         let mut way = self.way[..remains.base.min(self.way.len())].to_vec();
         way.extend(remains.legs.iter().cloned());
-        let part = |(depth, leg): &(usize, Arc<Leg>)| extended(&way[..(*depth).min(way.len())], leg.clone());
+        let part = |part: &Part| Item {
+            later: part.later.clone(),
+            ..extended(&way[..part.depth.min(way.len())], part.leg.clone())
+        };
         remains.parts.iter().map(part).collect()
+    }
+
+    /// What comes after the item at its last node: now it can.
+    #[must_use]
+    pub fn next(&self, remains: &Remains) -> Option<Item> {
+        let (&next, later) = self.later.split_first()?;
+        let (last, before) = self.way.split_last()?;
+        let leg = last.next(next, remains.sleeper.as_ref());
+        Some(Item { later: later.to_vec(), ..extended(before, Arc::new(leg)) })
     }
 
     /// What the item has found to be needed elsewhere.
@@ -142,7 +181,7 @@ fn extended(way: &[Arc<Leg>], last: Arc<Leg>) -> Item {
     let mut longer = Vec::with_capacity(way.len() + 1);
     longer.extend_from_slice(way);
     longer.push(last);
-    Item { way: longer, begun: None }
+    Item { way: longer, ..Item::default() }
 }
 
 /// A digest of threads and outcomes, in which different ways are different.

@@ -2,7 +2,8 @@
 
 use super::PartialOrder;
 use super::events::Event;
-use super::item::{Extra, Item, Leg, Remains};
+use super::item::{Extra, Item, Leg, Part, Remains};
+use super::node::Sleeper;
 use std::sync::Arc;
 
 impl PartialOrder {
@@ -67,7 +68,26 @@ impl PartialOrder {
 
     /// What the item has found for others to do, now that all its executions have been run.
     pub fn remains(&mut self) -> Remains {
-        Remains { extras: self.extras(), ..Remains::default() }
+        Remains { extras: self.extras(), sleeper: self.sleeper_for_later(), ..Remains::default() }
+    }
+
+    /// How the choice of the item's last leg sleeps for those that come after it, as far as that is known.
+    fn sleeper_for_later(&mut self) -> Option<Sleeper> {
+        let last = self.item.depth().checked_sub(1)?;
+        if self.item.later.is_empty() || last >= self.depth || !self.knows_footprints(last) {
+            return None;
+        }
+        self.sleeper(last)
+    }
+
+    /// Whether it is known what the node's step touches, and the free one that leads to it, and the block that it is in: with several
+    /// outcomes that is not known before all of them have been tried.
+    fn knows_footprints(&self, index: usize) -> bool {
+        let mut together = (index..self.depth).take_while(|&later| {
+            let belongs = |event: &Event| event.first == index || event.block == index;
+            later == index || (later < self.events.len() && belongs(self.events.get(later)))
+        });
+        together.all(|later| self.nodes[later].branches.is_empty())
     }
 
     /// Leaves what is left of the item to others, between two executions.
@@ -75,7 +95,8 @@ impl PartialOrder {
         self.note_footprints(usize::MAX);
         let extras = self.extras();
         let floor = self.item.depth();
-        let mut remains = Remains { base: floor, extras, ..Remains::default() };
+        let sleeper = self.sleeper_for_later();
+        let mut remains = Remains { base: floor, extras, sleeper, ..Remains::default() };
         if let Some(last) = floor.checked_sub(1).filter(|&last| last < self.depth) {
             let leg = self.item.way[last].clone();
             self.part_outcomes(last, &leg, leg.outcomes.len(), &mut remains);
@@ -88,16 +109,20 @@ impl PartialOrder {
             let leg = self.share(index);
             self.part_outcomes(index, &leg, 0, &mut remains);
             let todo = self.nodes[index].todo.clone();
+            let mut left = Vec::new();
             for thread in todo.iter().filter(|&thread| thread != leg.thread) {
                 if self.is_left(index, thread) {
-                    let cost = self.cost_of(index, thread);
-                    remains.parts.push((index, Arc::new(leg.other(thread, cost))));
+                    left.push((thread, self.cost_of(index, thread)));
                 }
+            }
+            if let Some((&(thread, cost), later)) = left.split_first() {
+                let leg = Arc::new(leg.other(thread, cost));
+                remains.parts.push(Part { depth: index, leg, later: later.to_vec() });
             }
             remains.legs.push(Arc::new(leg));
         }
         // What comes after the last part leads nowhere, and depends on how far the execution has been analysed.
-        let deepest = remains.parts.iter().map(|&(depth, _)| depth).max().unwrap_or(0);
+        let deepest = remains.parts.iter().map(|part| part.depth).max().unwrap_or(0);
         remains.legs.truncate(deepest.saturating_sub(remains.base));
         self.depth = 0;
         remains
@@ -110,20 +135,15 @@ impl PartialOrder {
         let asleep = sleepers.len();
         let mut known = node.todo.clone();
         node.done.iter().for_each(|thread| known.insert(thread));
-        // What a step with several outcomes touches, or a free one that leads to it, or the block that it is in, is not known before
-        // all of them have been tried.
-        let mut together = (index..self.depth).take_while(|&later| {
-            let belongs = |event: &Event| event.first == index || event.block == index;
-            later == index || (later < self.events.len() && belongs(self.events.get(later)))
-        });
         // Where nobody else will be tried, nobody has to know; and not everything that the step touches may have been noted.
         let is_of_use = !node.spent && (!node.enabled.is_within(&known) || node.has_left());
-        if is_of_use && together.all(|later| self.nodes[later].branches.is_empty()) {
+        if is_of_use && self.knows_footprints(index) {
             sleepers.extend(self.sleeper(index));
         }
         let outcomes = node.branches.iter().map(|branch| branch.chosen).collect();
         let cost = self.cost_of(index, node.chosen);
-        Leg { thread: node.chosen, outcomes, sleepers, asleep, known, cost }
+        let shared = sleepers.len();
+        Leg { thread: node.chosen, outcomes, sleepers, asleep, shared, known, cost }
     }
 
     /// What the execution has cost when the thread is chosen at the node.
@@ -143,7 +163,8 @@ impl PartialOrder {
                     if self.affordable(cost + u32::from(branch.costly)) {
                         let before = branches[..position].iter().map(|branch| branch.chosen);
                         let outcomes = before.chain([outcome]).collect();
-                        remains.parts.push((index, Arc::new(leg.with_outcomes(outcomes))));
+                        let leg = Arc::new(leg.with_outcomes(outcomes));
+                        remains.parts.push(Part { depth: index, leg, later: Vec::new() });
                     } else {
                         self.bound_pruned += 1;
                     }
