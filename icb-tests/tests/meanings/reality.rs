@@ -194,7 +194,7 @@ fn a_notification_comes_too_late() {
     // Who is late leaves nothing for others only if they are late as well.
     let seen = told(plain().max_bound(2), body(true, 2));
     for outcome in [[in_time, in_time], [in_time, late], [late, in_time], [late, late]] {
-        assert!(seen.contains(&outcome.to_vec()), "{outcome:?} in {seen:?}");
+        assert!(seen.contains(outcome.as_slice()), "{outcome:?} in {seen:?}");
     }
 }
 
