@@ -90,7 +90,7 @@ macro_rules! programs {
 }
 
 programs! {
-    arcs: counts unwraps into_inner makes_mut a_drop;
+    arcs: counts unwraps into_inner makes_mut a_drop upgrades makes_mut_beside_weak;
     atomics: store_buffering_relaxed store_buffering_release store_buffering_fenced store_buffering_mixed
         store_buffering_seqcst updates peterson counts_and_stores;
     channels: rendezvous_try_send_recv rendezvous_try_send_try_recv rendezvous_try_send_recv_timeout
@@ -105,16 +105,18 @@ programs! {
         a_reader_waits_for_a_reader after_a_writer downgrade downgrade_after_waiting
         downgrade_after_waiting_and_read two_locks poison_seen_by_a_waiter;
     onces: once_races once_panics once_waits once_lock_races once_lock_panics lazy_lock_races
-        lazy_lock_panics;
+        lazy_lock_panics once_lock_waits;
     tasks: a_waker a_waker_that_comes_too_early a_waker_and_a_message a_local_sends a_message_sends
         two_for_three nested_scopes a_detached_thread timed_parks a_lock_around_a_message;
     threads: locals_and_a_join locals_and_a_result locals_and_a_scope locals_and_a_scoped_join
         locals_of_locals finished token_before tokens_do_not_add_up a_token_and_a_scope
         a_token_before_a_scope a_token_and_a_scope_that_is_over a_token_and_a_scope_without_threads
         a_forgotten_scoped_handle a_forgotten_handle panics_in_a_scope a_sibling_joins a_result_is_dropped
-        sleepers deadlines panics_and_results;
+        sleepers deadlines panics_and_results panics_of_a_scope_and_of_its_threads locals_and_tokens
+        spawned_by_a_sibling a_token_and_two_scopes a_token_from_outside_a_scope;
     waits: wait_while_for_one one_for_two late_for_one late_for_all late_for_one_of_two a_timed_wait_and_one
         a_timed_wait_and_all a_timed_wait_and_one_under_the_lock a_timed_wait_and_all_under_the_lock
         no_wait_and_one no_wait_and_all_under_the_lock a_timed_and_an_untimed_wait timed_while_shortly
-        timed_while_at_once barrier_of_two barrier_of_two_for_four barriers_of_none_and_one;
+        timed_while_at_once barrier_of_two barrier_of_two_for_four barriers_of_none_and_one too_early
+        barrier_of_two_for_three_twice late_with_a_condition;
 }

@@ -248,7 +248,10 @@ impl Execution {
         self.early.remove(me);
         self.waiting.remove(me);
         let slot = &mut self.objects[object.index()];
-        thread.hash.step(&mut slot.hash, Mode::Write);
+        // Who looks at a thread that has left sees the same before its end and after, and who joins it comes after that.
+        if !thread.has_left {
+            thread.hash.step(&mut slot.hash, Mode::Write);
+        }
         slot.note_change(thread.turns.tired);
         self.note_end(object);
         self.note_progress();

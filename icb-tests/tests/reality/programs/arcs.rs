@@ -104,3 +104,46 @@ pub(crate) fn a_drop() -> String {
     t.join().unwrap();
     format!("{n} {up} {u:?} {}", x.load(SeqCst))
 }
+
+/// A reference that is asked for while others are given up.
+pub(crate) fn upgrades() -> String {
+    let mut a = Arc::new(5);
+    let w = Arc::downgrade(&a);
+    let (w2, b) = (w.clone(), a.clone());
+    let t = thread::spawn(move || {
+        nudge();
+        let unwrapped = Arc::try_unwrap(b).is_ok();
+        nudge();
+        unwrapped
+    });
+    let u = thread::spawn(move || {
+        nudge();
+        let strong = w2.upgrade();
+        nudge();
+        let counts = (w2.strong_count(), w2.weak_count());
+        (strong.is_some(), strong.and_then(Arc::into_inner).is_some(), counts)
+    });
+    nudge();
+    let mine = Arc::get_mut(&mut a).is_some();
+    nudge();
+    let (unwrapped, counts) = (Arc::into_inner(a).is_some(), (w.strong_count(), w.weak_count()));
+    format!("{mine} {unwrapped} {counts:?} {} {:?}", t.join().unwrap(), u.join().unwrap())
+}
+
+/// A copy is made while others have a weak reference only.
+pub(crate) fn makes_mut_beside_weak() -> String {
+    let mut a = Arc::new(5);
+    let w = Arc::downgrade(&a);
+    let t = thread::spawn(move || {
+        nudge();
+        let one = w.upgrade().map(|a| *a);
+        nudge();
+        let two = w.upgrade().map(|a| *a);
+        (one, two, w.strong_count(), w.weak_count())
+    });
+    nudge();
+    *Arc::make_mut(&mut a) += 1;
+    nudge();
+    let counts = (Arc::strong_count(&a), Arc::weak_count(&a));
+    format!("{a} {counts:?} {:?}", t.join().unwrap())
+}

@@ -160,3 +160,28 @@ pub(crate) fn lazy_lock_panics() -> String {
     let b = force(lazy);
     format!("{b} {}", a.join().unwrap())
 }
+
+/// Those who wait for a value while its maker panics.
+pub(crate) fn once_lock_waits() -> String {
+    let o = Arc::new(OnceLock::new());
+    let (o2, o3) = (o.clone(), o.clone());
+    let a = thread::spawn(move || {
+        nudge();
+        catch_unwind(AssertUnwindSafe(|| {
+            o2.get_or_init(|| {
+                nudge();
+                fail()
+            });
+        }))
+        .is_err()
+    });
+    let b = thread::spawn(move || {
+        nudge();
+        let before = o3.get().copied();
+        nudge();
+        (before, o3.set(4).is_ok())
+    });
+    nudge();
+    let waited = *o.wait();
+    format!("{waited} {} {:?}", a.join().unwrap(), b.join().unwrap())
+}

@@ -349,3 +349,106 @@ pub(crate) fn panics_and_results() -> String {
     let panic = t.join().unwrap_err();
     format!("{name:?} {:?}", panic.downcast_ref::<Option<String>>())
 }
+
+/// Both the scope's closure and its threads panic: whose panic goes on.
+pub(crate) fn panics_of_a_scope_and_of_its_threads() -> String {
+    let x = AtomicU32::new(0);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                nudge();
+                x.fetch_add(1, SeqCst);
+                resume_unwind(Box::new(1_u8));
+            });
+            nudge();
+            if x.fetch_add(2, SeqCst) == 1 {
+                resume_unwind(Box::new(2_u16));
+            }
+        });
+    }));
+    let whose = result.err().map(|panic| (panic.is::<u8>(), panic.is::<u16>()));
+    format!("{whose:?} {}", x.load(SeqCst))
+}
+
+/// A local that unparks, and one that parks.
+pub(crate) fn locals_and_tokens() -> String {
+    struct Parks(thread::Thread, Arc<AtomicU32>);
+    impl Drop for Parks {
+        fn drop(&mut self) {
+            self.0.unpark();
+            nudge();
+            thread::park();
+            self.1.fetch_add(1, SeqCst);
+        }
+    }
+    thread_local!(static LOCAL: RefCell<Option<Parks>> = const { RefCell::new(None) });
+    let x = Arc::new(AtomicU32::new(0));
+    let (main, y) = (thread::current(), x.clone());
+    let t = thread::spawn(move || LOCAL.set(Some(Parks(main, y))));
+    let thread = t.thread().clone();
+    nudge();
+    thread::park();
+    let (a, b) = (t.is_finished(), x.load(SeqCst));
+    nudge();
+    thread.unpark();
+    nudge();
+    let c = x.load(SeqCst);
+    t.join().unwrap();
+    format!("{a} {b} {c} {}", x.load(SeqCst))
+}
+
+/// A thread that is spawned in its scope by another one, which ends before.
+pub(crate) fn spawned_by_a_sibling() -> String {
+    let x = AtomicU32::new(0);
+    let y = &x;
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            nudge();
+            scope.spawn(move || {
+                nudge();
+                y.fetch_add(1, SeqCst);
+                keep(Adds(Arc::new(AtomicU32::new(0)), 1));
+            });
+        });
+        nudge();
+    });
+    format!("{}", x.load(SeqCst))
+}
+
+/// A token for a thread that waits in two scopes, one after the other.
+pub(crate) fn a_token_and_two_scopes() -> String {
+    let main = thread::current();
+    let x = AtomicU32::new(0);
+    for _ in 0..2 {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                nudge();
+                if x.fetch_add(1, SeqCst) == 0 {
+                    main.unpark();
+                }
+            });
+            nudge();
+        });
+    }
+    thread::park_timeout(SHORT);
+    main.unpark();
+    thread::park();
+    format!("{}", x.load(SeqCst))
+}
+
+/// A token that is given by a thread that is not in the scope.
+pub(crate) fn a_token_from_outside_a_scope() -> String {
+    let main = thread::current();
+    let outside = thread::spawn(move || {
+        nudge();
+        main.unpark();
+    });
+    thread::scope(|scope| {
+        scope.spawn(nudge);
+        nudge();
+    });
+    nudge();
+    thread::park();
+    outside.join().unwrap();
+    "done".into()
+}

@@ -207,3 +207,57 @@ pub(crate) fn barrier_of_two_for_four() -> String {
 pub(crate) fn barriers_of_none_and_one() -> String {
     format!("{} {}", Barrier::new(0).wait().is_leader(), Barrier::new(1).wait().is_leader())
 }
+
+/// A notification that nobody waits for yet is lost.
+pub(crate) fn too_early() -> String {
+    let p = pair();
+    let p2 = p.clone();
+    let t = thread::spawn(move || {
+        nudge();
+        let guard = p2.0.lock().unwrap();
+        let mut guard = p2.1.wait(guard).unwrap();
+        *guard += 1;
+        *guard
+    });
+    nudge();
+    p.1.notify_one();
+    nudge();
+    *p.0.lock().unwrap() += 10;
+    format!("{}", t.join().unwrap())
+}
+
+/// Three come twice to a barrier for two.
+pub(crate) fn barrier_of_two_for_three_twice() -> String {
+    let b = Arc::new(Barrier::new(2));
+    let threads = [b.clone(), b.clone(), b].map(|b| {
+        thread::spawn(move || {
+            nudge();
+            let one = b.wait().is_leader();
+            nudge();
+            [one, b.wait().is_leader()]
+        })
+    });
+    format!("{:?}", threads.map(|t| t.join().unwrap()))
+}
+
+/// Waits with a condition whose time is over although the condition does not hold any more.
+pub(crate) fn late_with_a_condition() -> String {
+    let p = pair();
+    let p2 = p.clone();
+    let t = thread::spawn(move || {
+        let mut guard = p2.0.lock().unwrap();
+        *guard += 1;
+        let (guard, result) = p2.1.wait_timeout_while(guard, SHORT, |v| *v < 10).unwrap();
+        format!("{} {}", *guard, result.timed_out())
+    });
+    nudge();
+    let mut guard = p.0.lock().unwrap();
+    *guard += 10;
+    nudge();
+    p.1.notify_one();
+    nudge();
+    drop(guard);
+    nudge();
+    *p.0.lock().unwrap() += 100;
+    t.join().unwrap()
+}
