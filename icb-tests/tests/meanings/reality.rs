@@ -325,3 +325,31 @@ fn readers_wait_behind_a_writer_that_has_waited_and_reads() {
         ],
     );
 }
+
+/// What `std` has unparked a thread with while it waited for others may be left over.
+#[test]
+fn a_token_is_left_by_what_parks() {
+    fn in_a_scope() {
+        thread::scope(|scope| drop(scope.spawn(|| ())));
+    }
+    let report = Builder::new().max_bound(1).explore(|| {
+        in_a_scope();
+        thread::park();
+    });
+    // Nothing is left first of all.
+    assert_eq!(crate::verdict(&report), Some((FailureKind::Deadlock, 0)));
+    let seen = told(Builder::new().max_bound(1), || {
+        in_a_scope();
+        let (main, unparked) = (thread::current(), Arc::new(AtomicUsize::new(0)));
+        let theirs = unparked.clone();
+        let other = thread::spawn(move || {
+            theirs.store(1, SeqCst);
+            main.unpark();
+        });
+        thread::park();
+        let seen = unparked.load(SeqCst);
+        other.join().unwrap();
+        seen
+    });
+    assert_eq!(seen, [0, 1].into());
+}

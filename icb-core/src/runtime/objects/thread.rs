@@ -327,6 +327,9 @@ impl Execution {
         } else if expired == Some(Readiness::Timeout) {
             self.expire();
             note = Some("timed out");
+        } else {
+            self.threads[me].parked_within = None;
+            note = Some("finds a token that a channel or a scope has left");
         }
         self.threads[me].note_change();
         let access = Access { object: operation.object, mode: Mode::Write };
