@@ -129,6 +129,26 @@ pub fn join(thread: ThreadId, epoch: u32) {
     perform_join(running, thread, Location::caller());
 }
 
+/// [`join`] by the end of a scope, which parks the calling thread until others have ended, but for their thread-locals.
+#[track_caller]
+pub fn join_parking(thread: ThreadId, epoch: u32) {
+    let Some(running) = running() else { return };
+    if running.quickly(|e| e.epoch) != epoch {
+        return;
+    }
+    let known = running.with(|e| {
+        e.threads[e.current].joins_left = true;
+        e.threads[e.current].clock.clock.get(thread.index())
+    });
+    perform_join(running, thread, Location::caller());
+    running.with(|e| {
+        e.threads[e.current].joins_left = false;
+        if e.threads[thread.index()].clock.clock.get(thread.index()) != known {
+            e.note_parked_within();
+        }
+    });
+}
+
 /// Whether the thread has ended (`JoinHandle::is_finished`), a read of the thread.
 #[track_caller]
 #[must_use]
@@ -169,6 +189,18 @@ pub fn leave() {
             let thread = &e.threads[e.current];
             if thread.locals.iter().any(|local| local.needs_drop) {
                 e.tell_freed(thread.object);
+            }
+        });
+    }
+}
+
+/// The calling thread has let go of what it shares with whoever joins it, and only its thread-locals have something to do yet: a scope does
+/// not wait for that, and its handle says that it has finished.
+pub fn has_left() {
+    if let Some(running) = running() {
+        running.with(|e| {
+            if !e.giving_up && e.threads[e.current].locals.iter().any(|local| local.needs_drop) {
+                e.leave_thread();
             }
         });
     }
@@ -300,7 +332,8 @@ pub fn park(timeout: Option<Duration>) -> bool {
         e.threads[me].timeout = timeout.unwrap_or_default();
         Operation::new(Action::Park { timed: timeout.is_some() }, e.token(me))
     });
-    perform(running, operation, Location::caller(), false);
+    // Refused: there was a token, but it is gone.
+    while perform(running, operation, Location::caller(), false) == super::object::Effect::Refused {}
     true
 }
 

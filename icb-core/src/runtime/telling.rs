@@ -186,8 +186,13 @@ impl Execution {
     /// The running thread's timed wait has expired: the clock stands just behind its end, so that a loop that asks
     /// whether the time is over sees that it is.
     pub(super) fn expire(&mut self) {
+        self.expire_of(self.current);
+    }
+
+    /// The time of the thread's wait is over.
+    pub(super) fn expire_of(&mut self, thread: usize) {
         // One that never ends is over at once where a thread unwinds.
-        let timeout = self.threads[self.current].timeout.min(FOR_EVER);
+        let timeout = self.threads[thread].timeout.min(FOR_EVER);
         self.now = self.now.saturating_add(timeout + Duration::from_nanos(1));
     }
 

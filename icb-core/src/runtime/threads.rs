@@ -144,11 +144,16 @@ pub(crate) struct Thread {
     pub(crate) expired: Option<Readiness>,
     /// Its condvar wait has been answered.
     pub(crate) notified: bool,
+    /// Its condvar wait was over by its time before it was answered.
+    pub(crate) late: bool,
     /// Its pending count operation is on a strong count.
     pub(crate) strong: bool,
     pub(crate) token: bool,
     /// Nobody else has given it the token that it has.
     pub(crate) own_token: bool,
+    /// Where its own clock stood when it last came out of an operation in which `std` may have parked it; nothing once it has parked
+    /// itself and found its token.
+    pub(crate) parked_within: Option<u32>,
     /// Parks in a row that returned because it had unparked itself.
     self_wakes: u32,
     /// The barrier generation it waits for the end of.
@@ -203,6 +208,10 @@ pub(crate) struct Thread {
     /// It must be unwound as soon as it can be.
     pub(crate) unwinds_late: bool,
     pub(crate) locals: Vec<Local>,
+    /// It has let go of what it shares with whoever joins it: only its thread-locals have something to do yet.
+    pub(crate) has_left: bool,
+    /// Its pending join waits for no more than that.
+    pub(crate) joins_left: bool,
 }
 
 impl std::fmt::Debug for Thread {
@@ -235,9 +244,11 @@ impl Default for Thread {
             timeout: Duration::ZERO,
             expired: None,
             notified: false,
+            late: false,
             strong: false,
             token: false,
             own_token: false,
+            parked_within: None,
             self_wakes: 0,
             generation: 0,
             ticket: 0,
@@ -270,6 +281,8 @@ impl Default for Thread {
             in_foreign: false,
             unwinds_late: false,
             locals: Vec::new(),
+            has_left: false,
+            joins_left: false,
         }
     }
 }
@@ -322,8 +335,10 @@ impl Thread {
         self.readiness = Readiness::Ready;
         self.expired = None;
         self.notified = false;
+        self.late = false;
         self.token = false;
         self.own_token = false;
+        self.parked_within = None;
         self.self_wakes = 0;
         self.unwinding = false;
         self.panicked = false;
@@ -352,6 +367,8 @@ impl Thread {
         self.in_foreign = false;
         self.unwinds_late = false;
         self.spurious_failures = 0;
+        self.has_left = false;
+        self.joins_left = false;
     }
 
     /// Whether a new thread can have the slot as it is, stack and all.

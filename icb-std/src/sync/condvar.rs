@@ -1,7 +1,7 @@
 //! `std::sync::Condvar`. Modelled: `wait` as two steps (give the mutex back and wait; be notified and take it again),
 //! `notify_one` (every choice of the waiter is explored, at no cost), `notify_all`, the expiry of a timed wait, and waits that
-//! end for no reason, timed ones too. Not modelled: that the time of a wait is over while another thread has the mutex, and is told
-//! although that thread has then notified it; using one condvar with two mutexes, which some platforms answer with a panic.
+//! end for no reason, timed ones too, or in vain because the time is over while another thread has the mutex, which then notifies. Not modelled:
+//! using one condvar with two mutexes, which some platforms answer with a panic.
 
 use super::mutex::MutexGuard;
 use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};

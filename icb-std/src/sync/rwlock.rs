@@ -2,7 +2,8 @@
 //! one step, and so are `is_poisoned` and `clear_poison`; poisoning by writers. Readers and writers that wait are chosen
 //! by the scheduler, but where a writer waits for readers: it says so in a step of its own, and those who come to read after that wait
 //! for it (`try_read` fails), as on the platforms of `std` today. So a thread that reads twice can wait for itself. What a platform does
-//! that lets them pass is explored as well: they come before the writer says so. Not modelled: a reader that passes a writer after a
+//! that lets them pass is explored as well: they come before the writer says so. A writer that has waited and goes on as a reader may keep others
+//! from reading beside it. Not modelled: a reader that passes a writer after a
 //! `try_read` has failed because of it; the most readers that a platform allows.
 
 use super::flag::Flag;

@@ -3,7 +3,7 @@
 //! every machine, so that a schedule means the same everywhere, and threads are numbered in the order in which
 //! they are spawned, without a limit on their number but memory; each has the stack that it asks for, and an overflow is a
 //! failure. A panic is `std`'s: `join` hands it over, a scope passes it on, and one that nobody takes is a failure. A thread
-//! that is detached and can never end is a deadlock. Not modelled: spawn hooks (unstable in `std`) and the operating system's handles of a thread.
+//! that is detached and can never end is a deadlock. Where `std` parks a thread itself (channels, the end of a scope), a token may be lost. Not modelled: spawn hooks (unstable in `std`) and the operating system's handles of a thread.
 
 pub use ::std::thread::Result;
 

@@ -105,6 +105,7 @@ impl<T, F: FnOnce() -> T> Packet<'_, T, Closure<F>> {
         unsafe { this.result.get().write(Some(result)) };
         door::leave();
         drop(this);
+        door::has_left();
         if panicked { ThreadEnd::Panicked(None) } else { ThreadEnd::Returned }
     }
 
@@ -124,6 +125,8 @@ pub(super) struct Outcome {
     /// Its closure is gone: it has returned, panicked, or will never be called.
     over: AtomicBool,
     panicked: AtomicBool,
+    /// What it shared with its handle is gone.
+    gone: AtomicBool,
     /// Who has joined it explicitly: one more than the thread's number.
     joined_by: AtomicUsize,
 }
@@ -136,6 +139,11 @@ impl Outcome {
     /// Who has joined the thread explicitly.
     pub(super) fn joined_by(&self) -> Option<door::ThreadId> {
         self.joined_by.load(Ordering::Relaxed).checked_sub(1).map(door::ThreadId::new)
+    }
+
+    /// Whether the thread and its handle have both let go.
+    pub(super) fn gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
     }
 
     pub(super) fn panicked(&self) -> bool {
@@ -165,6 +173,9 @@ impl<T, C: ?Sized> Drop for Packet<'_, T, C> {
         }
         if let Some(scope) = &self.scope {
             scope.decrement_num_running_threads(unhandled_panic);
+        }
+        if let Some(outcome) = &self.outcome {
+            outcome.gone.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -210,10 +221,13 @@ impl<T, C: ?Sized> Packet<'_, T, C> {
 pub(super) struct JoinInner<'scope, T>(Half<Packet<'scope, T, dyn Forgotten + Send + Sync>>);
 
 impl<T> Drop for JoinInner<'_, T> {
-    /// Nobody has joined it.
+    /// Nobody has joined it. Whether it has ended decides who drops its result, which is a step where that does something.
     #[inline]
     fn drop(&mut self) {
         if let Some(thread) = self.0.of_this_execution() {
+            if ::std::mem::needs_drop::<T>() {
+                let _ = door::is_finished(thread);
+            }
             door::let_go(thread);
         }
     }

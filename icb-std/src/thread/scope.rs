@@ -1,6 +1,7 @@
 //! `thread::scope`. In an execution the threads that the scope's own thread has not joined are joined, one by one, when the closure has
-//! returned or panicked; on real threads they are counted as in `std`. Not modelled: that `std` does not wait for what the thread-locals of
-//! these threads do when they are dropped, and that it waits for ever where a handle is forgotten (`mem::forget`).
+//! returned or panicked; on real threads they are counted as in `std`. What the thread-locals of these threads do when they are dropped is not
+//! waited for, and where a handle is forgotten (`mem::forget`) the scope never ends, as in `std`. That `std` parks the thread meanwhile, which
+//! may cost it a token, is known to the runtime.
 
 use super::packet::{JoinInner, Outcome};
 use super::{Builder, Result, Thread, current};
@@ -70,11 +71,15 @@ impl ScopeData {
             let Some((thread, outcome)) = left.first() else { break };
             // Whether others have joined it by now is not asked: that would be known in some order of the two only.
             if outcome.joined_by() != door::current() {
-                door::join(*thread, door::epoch());
+                door::join_parking(*thread, door::epoch());
             }
             joined += 1;
         }
         borrowers.check();
+        // A handle that is forgotten keeps what its thread is counted by.
+        if !door::giving_up() && borrowers.threads.iter().any(|(_, outcome)| !outcome.gone()) {
+            door::current().inspect(|me| door::join(*me, door::epoch()));
+        }
         // All who could have joined one of them have ended.
         for (thread, outcome) in &borrowers.threads {
             if outcome.joined_by().is_none() && outcome.panicked() {

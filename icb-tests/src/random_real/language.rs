@@ -347,6 +347,37 @@ pub struct Crowd {
 pub const OBJECT_COUNT: usize = 2;
 
 impl Program {
+    /// Whether it uses what the process has once, so that no two such programs can run at a time.
+    #[must_use]
+    pub fn uses_system(&self) -> bool {
+        self.uses_futexes() || self.uses_files()
+    }
+
+    /// Whether it calls `futex(2)`.
+    #[must_use]
+    pub fn uses_futexes(&self) -> bool {
+        use Instruction::*;
+        self.has(|i| {
+            matches!(i, FutexStore(..) | FutexAdd(_) | FutexWait(..) | FutexWaitTimeout(..) | FutexWake(..))
+        })
+    }
+
+    /// Whether it has a pair of sockets.
+    #[must_use]
+    pub fn uses_sockets(&self) -> bool {
+        use Instruction::*;
+        self.has(|i| matches!(i, SocketSend | SocketReceive | SocketClose))
+    }
+
+    /// Whether it opens files.
+    #[must_use]
+    pub fn uses_files(&self) -> bool {
+        use Instruction::*;
+        let uses_events =
+            |i| matches!(i, EventWrite(_) | EventRead(_) | EventsWait | EventsWaitTimeout | EventsPoll);
+        self.has(uses_events) || self.uses_sockets()
+    }
+
     /// Number of instructions.
     #[must_use]
     pub fn len(&self) -> usize {

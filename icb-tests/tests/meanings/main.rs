@@ -7,6 +7,7 @@ mod foreign;
 mod idle;
 mod orders;
 mod primitives;
+mod reality;
 mod spinning;
 mod statics;
 mod unbounded;

@@ -5,6 +5,9 @@
 //! received. The end of either side happens before whatever the other one finds out by it. In a bounded channel a receive also happens before the send
 //! that takes its place. A rendezvous (capacity 0) sender waits in a second step until its message is taken, and a receiver
 //! that finds none says in a step of its own that it waits: until then nobody's `try_send` succeeds.
+//!
+//! `std` parks whoever waits, which may cost it a token that `unpark` has given it: see `is_token_gone`. Whether one has waited is no
+//! step; it has in some execution if nothing says that what it waited for was there when it came.
 
 use super::{Effect, State};
 use crate::clock::VectorClock;
@@ -102,7 +105,8 @@ impl Execution {
         let trying = operation.action == Action::TrySend;
         let channel = self.channel_mut(operation.object);
         if !channel.receiver {
-            self.see_end(operation.object);
+            let may_wait = !trying && channel.capacity.is_some_and(|capacity| capacity > 0);
+            self.see_end(operation.object, may_wait);
             self.finish_channel(operation, Mode::Read, Some("disconnected"));
             return Effect::Disconnected;
         }
@@ -117,6 +121,9 @@ impl Execution {
         let place = if channel.capacity.is_some() { channel.places.pop_front() } else { None };
         let mut message = channel.spare.pop().unwrap_or_default();
         if let Some(place) = place {
+            if !trying && !rendezvous && !place.le(&self.threads[me].clock.clock) {
+                self.note_parked_within();
+            }
             self.threads[me].clock.acquire(&place);
             self.channel_mut(operation.object).spare.push(place);
         }
@@ -131,6 +138,7 @@ impl Execution {
         let me = self.current;
         let ticket = self.threads[me].ticket;
         let taken = self.channel(operation.object).taken > ticket;
+        self.note_parked_within();
         if taken {
             let object = &self.objects[operation.object.index()];
             self.threads[me].clock.acquire(&object.clock);
@@ -145,12 +153,21 @@ impl Execution {
     pub(super) fn receive(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         let expired = self.threads[me].expired.take();
+        let may_wait = match operation.action {
+            Action::Receive { timed } => !timed || !self.threads[me].timeout.is_zero(),
+            _ => false,
+        };
         let channel = self.channel_mut(operation.object);
         channel.receiver_waits = false;
         if let Some(message) = channel.messages.pop_front() {
             channel.taken += 1;
             let bounded = channel.capacity.is_some();
+            let rendezvous = channel.capacity == Some(0);
             self.threads[me].end_wait();
+            // It cannot have waited for what it knew of.
+            if may_wait && !message.le(&self.threads[me].clock.clock) {
+                self.note_parked_within();
+            }
             self.threads[me].clock.acquire(&message);
             let object = &mut self.objects[operation.object.index()];
             let State::Channel(channel) = &mut object.state else { return Effect::Done };
@@ -161,11 +178,15 @@ impl Execution {
                 channel.places.push_back(place);
             }
             channel.spare.push(message);
+            if may_wait && rendezvous {
+                // Whoever hands a message to a receiver that waits goes on before that wakes.
+                self.note_parked_within();
+            }
             self.finish_channel(operation, Mode::Write, None);
             return Effect::Done;
         }
         if channel.senders == 0 {
-            self.see_end(operation.object);
+            self.see_end(operation.object, may_wait);
             self.finish_channel(operation, Mode::Read, Some("disconnected"));
             return Effect::Disconnected;
         }
@@ -173,6 +194,9 @@ impl Execution {
             self.channel_mut(operation.object).receiver_waits = true;
             self.finish_channel(operation, Mode::Write, Some("waits"));
             return Effect::Refused;
+        }
+        if may_wait {
+            self.note_parked_within();
         }
         if expired == Some(Readiness::Timeout) {
             self.expire();
@@ -183,10 +207,15 @@ impl Execution {
         Effect::Refused
     }
 
-    /// The running thread has noticed that nobody is left at the other end.
-    fn see_end(&mut self, channel: ObjectId) {
+    /// The running thread has noticed that nobody is left at the other end, perhaps after it has waited.
+    fn see_end(&mut self, channel: ObjectId, may_wait: bool) {
         let State::Channel(channel) = &self.objects[channel.index()].state else { return };
-        self.threads[self.current].clock.acquire(&channel.ended);
+        let clock = &mut self.threads[self.current].clock;
+        let may_wait = may_wait && !channel.ended.le(&clock.clock);
+        clock.acquire(&channel.ended);
+        if may_wait {
+            self.note_parked_within();
+        }
     }
 
     pub(super) fn channel_end(&mut self, operation: Operation) -> Effect {

@@ -1,11 +1,13 @@
 //! `Condvar`: a wait is two steps, release-and-enqueue and reacquire. The condvar itself orders nothing; its mutex
 //! does. Which waiter `notify_one` wakes is a free branch. A wait that wakes for no reason, or whose time expires
-//! although something else could run, costs 1; a timed wait that costs this ends in either way.
+//! although something else could run, costs 1; a timed wait that costs this ends in either way. The time of a wait may also be over while its
+//! mutex is not free: a notification then does not reach it, which costs 1 where the notification comes, and one that is for a single
+//! waiter is lost if the time of all of them is over. (That it goes to one whose time is not over is the choice of that one.)
 
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
 use crate::runtime::threads::Readiness;
-use crate::trace::{Mode, ObjectId, Operation};
+use crate::trace::{Action, Mode, ObjectId, Operation};
 
 impl Execution {
     pub(super) fn reacquire_readiness(&self, thread: usize, mutex: ObjectId, timed: bool) -> Readiness {
@@ -29,6 +31,7 @@ impl Execution {
         self.release_mutex(operation.other, false);
         self.waiters(operation.object).push(me as u32);
         self.threads[me].notified = false;
+        self.threads[me].late = false;
         self.threads[me].note_change();
         self.set_accesses(&[(operation.other, Mode::Write), (operation.object, Mode::Write)]);
         self.finish_many(operation, 1, None);
@@ -48,10 +51,13 @@ impl Execution {
         self.take_mutex(operation.other);
         let thread_object = self.threads[me].object;
         if notified {
-            self.threads[me].end_wait();
+            let late = self.threads[me].late;
+            if !late {
+                self.threads[me].end_wait();
+            }
             self.set_accesses(&[(operation.other, Mode::Write), (thread_object, Mode::Read)]);
-            self.finish_many(operation, 2, None);
-            return Effect::Done;
+            self.finish_many(operation, 2, late.then_some("timed out"));
+            return if late { Effect::TimedOut } else { Effect::Done };
         }
         // It leaves the queue of waiters: a write of the condvar.
         self.set_accesses(&[(operation.other, Mode::Write), (operation.object, Mode::Write)]);
@@ -86,11 +92,43 @@ impl Execution {
         self.reconsider_thread(thread as usize);
     }
 
+    /// Whether the thread's wait may be over by its time, although it has not got its mutex again: no notification reaches it then. That
+    /// costs 1, as it does when it goes on at once.
+    fn may_be_late(&self, thread: u32) -> bool {
+        let thread = thread as usize;
+        matches!(self.pending[thread].action, Action::Reacquire { timed: true })
+            && self.threads[thread].may_go_on_early(self.settings.max_early)
+    }
+
+    /// The thread's wait is over by its time: it wants its mutex again.
+    fn wake_late(&mut self, thread: u32) {
+        let index = thread as usize;
+        self.threads[index].note_early();
+        self.threads[index].expired = None;
+        self.threads[index].late = true;
+        self.expire_of(index);
+        self.wake(thread);
+        let object = self.threads[index].object;
+        self.accesses.push(crate::trace::Access { object, mode: Mode::Write });
+    }
+
     pub(super) fn notify_one(&mut self, operation: Operation) -> Effect {
         let condvar = operation.object;
         let count = self.waiters(condvar).len();
         self.set_accesses(&[(condvar, Mode::Write)]);
         let mut tag = 5;
+        let waiters = std::mem::take(self.waiters(condvar));
+        let all_late = count > 0 && waiters.iter().all(|&thread| self.may_be_late(thread));
+        *self.waiters(condvar) = waiters;
+        if all_late && self.branch(operation, 2, true) == 1 {
+            // The time of all of them is over, and they only want their mutex again.
+            for thread in std::mem::take(self.waiters(condvar)) {
+                self.wake_late(thread);
+            }
+            self.note_change(condvar);
+            self.finish_many(operation, 4, Some("nobody waits any more"));
+            return Effect::Done;
+        }
         if count > 0 {
             let index = if count > 1 { self.branch(operation, count as u32, false) } else { 0 };
             let woken = self.waiters(condvar).remove(index as usize);
@@ -108,7 +146,14 @@ impl Execution {
         let condvar = operation.object;
         self.set_accesses(&[(condvar, Mode::Write)]);
         let woken = std::mem::take(self.waiters(condvar));
+        let mut tag = 5;
         for &thread in &woken {
+            let late = self.may_be_late(thread) && self.branch(operation, 2, true) == 1;
+            tag = 2 * tag + u64::from(late);
+            if late {
+                self.wake_late(thread);
+                continue;
+            }
             self.wake(thread);
             let object = self.threads[thread as usize].object;
             self.accesses.push(crate::trace::Access { object, mode: Mode::Write });
@@ -119,7 +164,7 @@ impl Execution {
         woken.clear();
         *self.waiters(condvar) = woken;
         self.note_change(condvar);
-        self.finish_many(operation, 5, if nobody { Some("nobody waits") } else { None });
+        self.finish_many(operation, tag, if nobody { Some("nobody waits") } else { None });
         Effect::Done
     }
 }

@@ -58,6 +58,8 @@ pub(crate) enum State {
         /// Writers that have come while there were readers.
         waiting: Vec<u32>,
         read_clock: VectorClock,
+        /// The writer may have waited for it.
+        has_waited: bool,
     },
     Condvar {
         waiters: Vec<u32>,
@@ -87,7 +89,8 @@ impl Object {
             (State::Plain, ObjectClass::Thread) => {}
             (State::Cell(state), ObjectClass::Cell) => state.clear(),
             (State::Mutex { owner }, ObjectClass::Mutex) => *owner = None,
-            (State::RwLock { writer, readers, waiting, read_clock }, ObjectClass::RwLock) => {
+            (State::RwLock { writer, readers, waiting, read_clock, has_waited }, ObjectClass::RwLock) => {
+                *has_waited = false;
                 *writer = None;
                 readers.clear();
                 waiting.clear();
@@ -174,7 +177,8 @@ impl State {
             ObjectClass::Mutex => State::Mutex { owner: None },
             ObjectClass::RwLock => {
                 let read_clock = VectorClock::new();
-                State::RwLock { writer: None, readers: Vec::new(), waiting: Vec::new(), read_clock }
+                let (readers, waiting) = (Vec::new(), Vec::new());
+                State::RwLock { writer: None, readers, waiting, read_clock, has_waited: false }
             }
             ObjectClass::Condvar => State::Condvar { waiters: Vec::new() },
             ObjectClass::Barrier => {
@@ -241,7 +245,12 @@ impl Execution {
             Action::Send => ready(self.channel(operation.object).can_send()),
             Action::SendFinish => ready(self.channel(operation.object).is_taken(this.ticket)),
             Action::Receive { timed } => timed_ready(self.channel(operation.object).can_receive(), timed),
+            Action::Join if this.joins_left => ready(self.has_left(operation.object)),
             Action::Join => ready(self.has_ended(operation.object)),
+            // A token of `std`'s own may be left.
+            Action::Park { timed: false } if !this.token && this.parked_within.is_some() => {
+                Readiness::Spurious
+            }
             Action::Park { timed } => timed_ready(this.token, timed),
             _ => Readiness::Ready,
         }

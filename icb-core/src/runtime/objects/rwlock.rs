@@ -4,9 +4,17 @@
 //! is what is seen where they come before that step. That they wait until no reader is left, and no longer, would be more exact: all that
 //! is lost is that a reader passes a writer because of which a `try_read` has failed before. But then readers that go would not commute.
 
+//!
+//! A writer that has waited leaves the mark that writers wait, also where it was the only one. While it writes nobody asks. But if it then
+//! goes on as a reader (`downgrade`), others who come to read wait until it is gone. Whether it has waited is asked of the clocks: if nothing
+//! says that the lock was free when it came, then in some execution it was not.
+
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+
+/// Among the writers that wait: none does, but it looks so.
+const NOBODY: u32 = u32::MAX;
 
 impl Execution {
     /// Whether it can be read, or written, at once.
@@ -32,7 +40,9 @@ impl Execution {
     /// A writer for whom those wait who come to read.
     pub(super) fn waiting_writer(&self, lock: ObjectId) -> Option<usize> {
         match &self.object_ref(lock).state {
-            State::RwLock { writer: None, waiting, .. } => waiting.first().map(|&thread| thread as usize),
+            State::RwLock { writer: None, waiting, .. } => {
+                waiting.iter().find(|&&thread| thread != NOBODY).map(|&thread| thread as usize)
+            }
             _ => None,
         }
     }
@@ -63,7 +73,8 @@ impl Execution {
     pub(super) fn read_unlock(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         let object = &mut self.objects[operation.object.index()];
-        if let State::RwLock { readers, read_clock, .. } = &mut object.state {
+        let mut access = update(operation.object);
+        if let State::RwLock { readers, read_clock, waiting, .. } = &mut object.state {
             if let Some(position) = readers.iter().rposition(|&r| r == me as u32) {
                 readers.remove(position);
             } else {
@@ -71,8 +82,12 @@ impl Execution {
                 readers.pop();
             }
             self.threads[me].clock.release_join(me, read_clock);
+            if readers.is_empty() && waiting.contains(&NOBODY) {
+                waiting.retain(|&thread| thread != NOBODY);
+                access = write(operation.object);
+            }
         }
-        self.finish_single(operation, update(operation.object), None, None, None);
+        self.finish_single(operation, access, None, None, None);
         Effect::Done
     }
 
@@ -83,7 +98,7 @@ impl Execution {
         }
         let me = self.current;
         let object = &mut self.objects[lock.index()];
-        if let State::RwLock { writer, readers, waiting, read_clock } = &mut object.state {
+        if let State::RwLock { writer, readers, waiting, read_clock, has_waited } = &mut object.state {
             if !readers.is_empty() {
                 waiting.push(me as u32);
                 self.note_change(lock);
@@ -92,6 +107,9 @@ impl Execution {
             }
             waiting.retain(|&thread| thread != me as u32);
             *writer = Some(me as u32);
+            let known = &self.threads[me].clock.clock;
+            *has_waited =
+                operation.action == Action::WriteLock && !(object.clock.le(known) && read_clock.le(known));
             self.threads[me].clock.acquire(read_clock);
         }
         self.threads[me].clock.acquire(&object.clock);
@@ -119,12 +137,19 @@ impl Execution {
     }
 
     pub(super) fn downgrade(&mut self, operation: Operation, changed: bool) -> Effect {
+        let has_waited =
+            matches!(self.object_ref(operation.object).state, State::RwLock { has_waited: true, .. });
+        let bars = has_waited && self.branch(operation, 2, false) == 1;
         self.leave_writing(operation.object, changed);
         let me = self.current as u32;
-        if let State::RwLock { readers, .. } = &mut self.object_mut(operation.object).state {
+        if let State::RwLock { readers, waiting, .. } = &mut self.object_mut(operation.object).state {
             readers.push(me);
+            if bars {
+                waiting.push(NOBODY);
+            }
         }
-        self.finish_single(operation, write(operation.object), None, None, None);
+        self.set_accesses(&[(operation.object, Mode::Write)]);
+        self.finish_many(operation, u64::from(bars), bars.then_some("readers wait until it is free"));
         Effect::Done
     }
 }

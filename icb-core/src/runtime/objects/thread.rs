@@ -129,7 +129,7 @@ impl Execution {
         let is_usual = !self.wants_more;
         let Some((mine, theirs)) = self.threads.pair(self.current, target) else { return false };
         let Some(object) = self.objects.get_mut(id.index()) else { return false };
-        let is_usual = is_usual && mine.is_unwatched() && mine.has_room_for_reads();
+        let is_usual = is_usual && mine.is_unwatched() && mine.has_room_for_reads() && !mine.joins_left;
         if !is_usual || !mine.clock.clock.join_few(&theirs.clock.clock) {
             return false;
         }
@@ -195,6 +195,25 @@ impl Execution {
         self.thread_of(object).is_some_and(|t| self.threads[t].life == Life::Ended)
     }
 
+    /// Whether nothing is left of the thread but what its thread-locals do.
+    pub(super) fn has_left(&self, object: ObjectId) -> bool {
+        self.thread_of(object)
+            .is_some_and(|t| self.threads[t].has_left || self.threads[t].life == Life::Ended)
+    }
+
+    /// The running thread has let go of what it shares with whoever joins it, and goes on: part of its last step.
+    pub(in crate::runtime) fn leave_thread(&mut self) {
+        let thread = self.threads.mine();
+        let object = thread.object;
+        thread.has_left = true;
+        let slot = &mut self.objects[object.index()];
+        thread.hash.step(&mut slot.hash, Mode::Write);
+        slot.note_change(thread.turns.tired);
+        self.tell_freed(object);
+        self.note_progress();
+        self.reconsider(object);
+    }
+
     /// Completes a spawn: what the parent has done so far happens before the child.
     pub(in crate::runtime) fn finish_spawn(&mut self, child: ThreadId) {
         let me = self.current;
@@ -229,7 +248,10 @@ impl Execution {
         self.early.remove(me);
         self.waiting.remove(me);
         let slot = &mut self.objects[object.index()];
-        thread.hash.step(&mut slot.hash, Mode::Write);
+        // Who looks at a thread that has left sees the same before its end and after, and who joins it comes after that.
+        if !thread.has_left {
+            thread.hash.step(&mut slot.hash, Mode::Write);
+        }
         slot.note_change(thread.turns.tired);
         self.note_end(object);
         self.note_progress();
@@ -245,6 +267,9 @@ impl Execution {
             };
             mine.clock.acquire(&theirs.clock.clock);
             theirs.panic_handled = true;
+            if theirs.life != Life::Ended {
+                theirs.clock.clock.tick(target);
+            }
         }
         self.note_read(operation.object);
         let access = Access { object: operation.object, mode: Mode::Read };
@@ -252,14 +277,17 @@ impl Execution {
         Effect::Done
     }
 
-    /// Whether a thread has ended: a read of it, and happens-after it if it has.
+    /// Whether a thread has ended but for its thread-locals: a read of it, and happens-after it if it has.
     pub(in crate::runtime) fn finish_is_finished(&mut self, operation: Operation) -> bool {
-        let ended = self.has_ended(operation.object);
+        let ended = self.has_left(operation.object);
         let me = self.current;
         if let (true, Some(target)) = (ended, self.thread_of(operation.object).filter(|&t| t != me))
             && let Some((mine, theirs)) = self.threads.pair(me, target)
         {
             mine.clock.acquire(&theirs.clock.clock);
+            if theirs.life != Life::Ended {
+                theirs.clock.clock.tick(target);
+            }
         }
         self.note_read(operation.object);
         let access = Access { object: operation.object, mode: Mode::Read };
@@ -287,6 +315,9 @@ impl Execution {
         let me = self.current;
         let expired = self.threads[me].expired.take();
         let had_token = std::mem::take(&mut self.threads[me].token);
+        if had_token && self.is_token_gone(operation) {
+            return Effect::Refused;
+        }
         let object = &self.objects[operation.object.index()];
         let mut note = None;
         let wakes_itself = had_token && self.threads[me].own_token;
@@ -296,6 +327,9 @@ impl Execution {
         } else if expired == Some(Readiness::Timeout) {
             self.expire();
             note = Some("timed out");
+        } else {
+            self.threads[me].parked_within = None;
+            note = Some("finds a token that a channel or a scope has left");
         }
         self.threads[me].note_change();
         let access = Access { object: operation.object, mode: Mode::Write };
@@ -304,6 +338,30 @@ impl Execution {
             self.attend();
         }
         if had_token { Effect::Done } else { Effect::TimedOut }
+    }
+
+    /// The running thread comes out of an operation in which `std` may have parked it: the token that it then took may have been one that
+    /// the program gave it.
+    pub(in crate::runtime) fn note_parked_within(&mut self) {
+        let me = self.current;
+        self.threads[me].parked_within = Some(self.threads[me].clock.clock.get(me));
+    }
+
+    /// Whether `std` has taken the token that the running thread is about to take, in an operation in which it parks: where a channel or the
+    /// end of a scope makes a thread wait, it takes any token that it finds and looks again. If nothing says that the token was given after
+    /// that, it is gone in some execution; either is explored. Nobody has to have seen in which order they came, so this is asked of the
+    /// clocks, and neither the operation nor the unpark depends on the other.
+    fn is_token_gone(&mut self, operation: Operation) -> bool {
+        let me = self.current;
+        let Some(parked_within) = self.threads[me].parked_within.take() else { return false };
+        let is_newer = self.objects[operation.object.index()].clock.get(me) >= parked_within;
+        if is_newer || self.branch(operation, 2, false) == 0 {
+            return false;
+        }
+        self.threads[me].note_change();
+        self.set_accesses(&[(operation.object, Mode::Write)]);
+        self.finish_many(operation, 10, Some("its token was taken while it waited in a channel or a scope"));
+        true
     }
 
     pub(super) fn unpark(&mut self, operation: Operation) -> Effect {

@@ -1,7 +1,8 @@
 //! `std::sync::mpsc`. Modelled: `send` (blocked while a bounded channel is full), `try_send`, `recv`, `try_recv`,
 //! `recv_timeout`, the cloning and dropping of senders and the dropping of the receiver. A rendezvous (`sync_channel(0)`)
 //! sends in two steps: offer the message; wait until it is taken. It receives in two if nothing is offered: say that it
-//! waits (a `try_send` can now succeed); wait. Which of several blocked senders goes on is the scheduler's choice. The error
+//! waits (a `try_send` can now succeed); wait. Which of several blocked senders goes on is the scheduler's choice. Whoever
+//! waits may lose the token that `unpark` has given it. The error
 //! types are `std`'s. Not modelled: the order in which `std` serves blocked senders, and how much memory its queues take in
 //! advance.
 

@@ -2,14 +2,14 @@
 //! waits, initialisers that fail, messages with destructors, all that can be done with the counts of an `Arc`, wakers, thread-locals,
 //! scopes.
 
+use super::super::language::{Farewell, Handle, Instruction, OBJECT_COUNT, Program, Span};
+use super::super::library::panic::{AssertUnwindSafe, catch_unwind};
+use super::super::library::sync::atomic::{AtomicU8, Ordering};
+use super::super::library::sync::mpsc::{RecvTimeoutError, TryRecvError};
+use super::super::library::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use super::super::library::thread::{self, ScopedJoinHandle, Thread};
 use super::system::System;
 use super::{AnySender, Hand, NOTHING, Payload, Shared, TIMEOUT, Walker, both, locked, walk};
-use crate::random_real::language::{Farewell, Handle, Instruction, OBJECT_COUNT, Program, Span};
-use icb_std::panic::{AssertUnwindSafe, catch_unwind};
-use icb_std::sync::atomic::{AtomicU8, Ordering};
-use icb_std::sync::mpsc::{RecvTimeoutError, TryRecvError};
-use icb_std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
-use icb_std::thread::{self, ScopedJoinHandle, Thread};
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ impl Drop for Goodbye {
     }
 }
 
-icb_std::thread_local! {
+super::super::library::thread_local! {
     static FAREWELLS: RefCell<Vec<Goodbye>> = const { RefCell::new(Vec::new()) };
     static LATER_FAREWELLS: RefCell<Vec<Goodbye>> = const { RefCell::new(Vec::new()) };
 }

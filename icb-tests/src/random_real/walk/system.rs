@@ -1,9 +1,9 @@
 //! What programs of [`features`](crate::random_real::generate::features) ask the system for, as crates do that call it by themselves:
 //! futexes, event counters, lists of events, and pairs of sockets.
 
+use super::super::language::{Instruction, OBJECT_COUNT, Program};
+use super::super::library::sync::atomic::{AtomicU32, Ordering};
 use super::NOTHING;
-use crate::random_real::language::{Instruction, OBJECT_COUNT, Program};
-use icb_std::sync::atomic::{AtomicU32, Ordering};
 use std::ffi::c_int;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,39 +26,12 @@ struct Files {
     open: Mutex<Vec<c_int>>,
 }
 
-impl Program {
-    /// Whether it uses what the process has once, so that no two such programs can run at a time.
-    #[must_use]
-    pub fn uses_system(&self) -> bool {
-        uses_futexes(self) || uses_files(self)
-    }
-}
-
-fn uses_futexes(program: &Program) -> bool {
-    use Instruction::*;
-    program.has(|i| {
-        matches!(i, FutexStore(..) | FutexAdd(_) | FutexWait(..) | FutexWaitTimeout(..) | FutexWake(..))
-    })
-}
-
-fn uses_sockets(program: &Program) -> bool {
-    use Instruction::*;
-    program.has(|i| matches!(i, SocketSend | SocketReceive | SocketClose))
-}
-
-fn uses_files(program: &Program) -> bool {
-    use Instruction::*;
-    let uses_events =
-        |i| matches!(i, EventWrite(_) | EventRead(_) | EventsWait | EventsWaitTimeout | EventsPoll);
-    program.has(uses_events) || uses_sockets(program)
-}
-
 impl System {
     pub(super) fn new(program: &Program) -> Self {
         System {
             futexes: Default::default(),
-            is_futex_used: uses_futexes(program),
-            files: uses_files(program).then(|| Files::new(uses_sockets(program))),
+            is_futex_used: program.uses_futexes(),
+            files: program.uses_files().then(|| Files::new(program.uses_sockets())),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Runs random programs: every thread walks through its code and performs each instruction on objects of `icb_std`.
+//! Runs random programs: every thread walks through its code and performs each instruction on objects of `library`, which is `icb_std`; a test
+//! compiles this against `std` too.
 //!
 //! What the walkers share among themselves, and what they note, is kept in `std`'s own types, which add no steps. It is
 //! touched right after an operation, before the thread's next scheduling point, and what a walker does never depends
@@ -8,24 +9,27 @@ mod features;
 mod system;
 
 use super::language::{Instruction, Kept, OBJECT_COUNT, Order, Program, Way};
-use features::{Parcel, Shelf};
-use icb_core::runtime::giving_up;
-use icb_std::cell::UnsafeCell;
-use icb_std::hint;
-use icb_std::sync::atomic::{AtomicU64, Ordering, fence};
-use icb_std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError};
-use icb_std::sync::{
+use super::library::cell::UnsafeCell;
+use super::library::hint;
+use super::library::sync::atomic::{AtomicU64, Ordering, fence};
+use super::library::sync::mpsc::{
+    self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError,
+};
+use super::library::sync::{
     Arc, Barrier, Condvar, LockResult, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard,
     RwLockWriteGuard, TryLockError, TryLockResult, Weak,
 };
-use icb_std::thread::{self, JoinHandle, Thread};
-use icb_std::time::Instant;
+use super::library::thread::{self, JoinHandle, Thread};
+use super::library::time::Instant;
+use super::library::{self, nudge};
+use features::{Parcel, Shelf};
+use icb_core::runtime::giving_up;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-icb_std::thread_local! {
+library::thread_local! {
     /// Rounds of the loops of the thread.
     static ROUNDS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
@@ -74,7 +78,7 @@ impl Made {
         if half {
             return self.count.fetch_add(1, both(order));
         }
-        let mut guard = self.lock.lock().unwrap_or_else(icb_std::sync::PoisonError::into_inner);
+        let mut guard = self.lock.lock().unwrap_or_else(library::sync::PoisonError::into_inner);
         *guard += 1;
         *guard
     }
@@ -179,6 +183,12 @@ impl Shared {
             }
         }
         self.use_shelf();
+    }
+
+    /// What each thread has seen until now.
+    #[must_use]
+    pub fn seen_so_far(&self) -> Vec<Vec<u64>> {
+        self.record().seen.clone()
     }
 
     /// What has been noted, when the execution is over: a thread that never ended may keep all this for ever.
@@ -501,6 +511,7 @@ impl<'s> Walker<'s> {
             let is_left_out = self.left_out > 0 && !spawns;
             self.left_out = self.left_out.saturating_sub(1);
             if !is_left_out {
+                nudge();
                 self.perform(instruction);
             }
         }
@@ -535,7 +546,7 @@ impl<'s> Walker<'s> {
             | GoRound { .. } => self.pause(instruction),
             Arrive(barrier) => self.see(u64::from(self.shared.barriers[barrier].wait().is_leader())),
             Choose(n) => {
-                let outcome = icb_std::model::choose(n);
+                let outcome = library::model::choose(n);
                 self.see(outcome as u64);
                 self.left_out = n - 1 - outcome;
             }
