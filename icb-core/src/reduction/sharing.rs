@@ -12,7 +12,7 @@ use crate::trace::{Ownership, Piece, Shard, ShardPart};
 use std::collections::HashMap;
 
 /// The plan ends when there are so many pieces for each shard, and so many in all.
-const PIECES_OF_A_SHARD: usize = 100;
+const PIECES_OF_A_SHARD: usize = 130;
 const LEAST_PIECES: usize = 768;
 
 /// A shard's view of the work.
@@ -107,8 +107,12 @@ impl Sharing {
     /// The item that the plan looks into next: the one that seems largest. `None`: the plan is made.
     pub(super) fn next_of_plan(&mut self, bound: Option<u32>) -> Option<Item> {
         let enough = LEAST_PIECES.max(PIECES_OF_A_SHARD * self.shard.whole.1 as usize);
-        let largest = (0..self.pool.len())
-            .max_by_key(|&index| (self.size(&self.pool[index], bound), std::cmp::Reverse(index)));
+        let largest = (0..self.pool.len()).max_by_key(|&index| {
+            let item = &self.pool[index];
+            // Once it is begun, what comes after it is a piece of its own.
+            let urgency = 1 + 3 * item.later_count() as u128;
+            (self.size(item, bound).saturating_mul(urgency), std::cmp::Reverse(index))
+        });
         match largest.filter(|_| self.pool.len() < enough && self.shard.whole.1 > 1) {
             Some(index) => Some(self.pool.remove(index)),
             None => {
@@ -122,7 +126,8 @@ impl Sharing {
     fn size(&self, item: &Item, bound: Option<u32>) -> u128 {
         let left = bound.map_or(4, |bound| bound.saturating_sub(item.cost())).min(8);
         let steps = (self.longest.saturating_sub(item.depth()) + 1) as u128;
-        steps.saturating_pow(left + 1)
+        // What comes after it at its last node belongs to it.
+        steps.saturating_pow(left + 1).saturating_mul(1 + item.later_count() as u128)
     }
 
     /// The pieces that are this shard's, with their numbers. Sizes are dealt out evenly: the next largest piece goes to who has

@@ -111,6 +111,12 @@ impl Item {
         self.way.len()
     }
 
+    /// How many choices come after it at its last node.
+    #[must_use]
+    pub fn later_count(&self) -> usize {
+        self.later.len()
+    }
+
     /// What the way costs.
     #[must_use]
     pub fn cost(&self) -> u32 {
