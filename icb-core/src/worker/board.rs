@@ -164,13 +164,15 @@ impl Board {
     /// A process has answered for an item; `None`: it is to be done by the search itself. Whether the search waits for it.
     pub(super) fn answer(&mut self, asked: &Asked, done: Option<Done>) -> bool {
         let keyed = |items: Vec<Item>| items.into_iter().map(|item| (item.key(), item)).collect::<Vec<_>>();
-        let left = done
-            .as_ref()
-            .map(|done| (keyed(asked.item.parts(&done.remains)), keyed(asked.item.extras(&done.remains))));
+        let left = done.as_ref().map(|done| {
+            let (item, remains) = (&asked.item, &done.remains);
+            let next = item.next(remains).into_iter().collect();
+            (keyed(item.parts(remains)), keyed(item.extras(remains)), keyed(next))
+        });
         if self.take(asked.key, asked.epoch, done)
-            && let Some((parts, extras)) = left
+            && let Some((parts, extras, next)) = left
         {
-            self.look_ahead(&asked.rank, parts, extras);
+            self.look_ahead(&asked.rank, parts, extras, next);
         }
         self.needed == Some(asked.key)
     }
@@ -206,9 +208,16 @@ impl Board {
     }
 
     /// What an item leaves can be done before the search has come to it.
-    fn look_ahead(&mut self, rank: &Rank, parts: Vec<(u128, Item)>, mut extras: Vec<(u128, Item)>) {
+    fn look_ahead(
+        &mut self,
+        rank: &Rank,
+        parts: Vec<(u128, Item)>,
+        mut extras: Vec<(u128, Item)>,
+        next: Vec<(u128, Item)>,
+    ) {
         extras.retain(|(key, _)| self.found.insert(*key));
-        for (position, (key, item)) in (0..).zip(parts.into_iter().chain(extras.into_iter().rev())) {
+        let all = parts.into_iter().chain(extras.into_iter().rev()).chain(next);
+        for (position, (key, item)) in (0..).zip(all) {
             if !self.fates.contains_key(&key) {
                 let mut rank = rank.clone();
                 rank.push(position);
