@@ -12,7 +12,7 @@ use icb_tests::random_real::compare::{
 };
 use icb_tests::random_real::generate::features;
 use icb_tests::random_real::language::Instruction::{self, *};
-use icb_tests::random_real::language::{Farewell, Handle, Order, Program, Thread};
+use icb_tests::random_real::language::{Farewell, Handle, Order, Program, Span, Thread};
 use icb_tests::random_real::search::Manner;
 use icb_tests::searches::reduced;
 use icb_tests::seeds;
@@ -135,6 +135,25 @@ fn what_was_lost_once_is_found() {
             ],
         ),
         ("who has joined", &[&[passes_on, UnparkMain], &[], &[]]),
+        (
+            "who is told in vain while time passes",
+            &[
+                &[Spawn(1), Spawn(2), Lock(0), WaitTimeoutWhile(0, 2), Join(2)],
+                &[NotifyOne(0)],
+                &[Lock(1), WaitFor(1, Span::Long)],
+            ],
+        ),
+        (
+            "who counts when the test is over",
+            &[
+                &[Spawn(1)],
+                &[Spawn(2), Store(1, 2, Order::Sequential)],
+                &[
+                    AwaitNonZero { variable: 1, yields: false },
+                    SpinWhileZero { variable: 0, turns: 3, yields: true },
+                ],
+            ],
+        ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
     ];
     for &(name, threads) in programs {

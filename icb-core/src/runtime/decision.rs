@@ -9,7 +9,7 @@ use crate::trace::{
 };
 
 /// Timed waits of a thread that expire after the test has ended: a thread that waits in a loop (an idle worker of a pool)
-/// waits for ever.
+/// waits for ever. And so often in a row, and in all, it is let on then where it waits for a change.
 const MAX_LATE_EXPIRIES: u32 = 3;
 /// Wake-ups of spinning threads, with nobody else able to run and nothing changing, before it counts as a livelock.
 const MAX_IDLE_WAKES: u32 = 200;
@@ -299,6 +299,10 @@ impl Execution {
             return true;
         }
         if is_over {
+            if let Some(thread) = self.may_count() {
+                self.let_turn(thread, 0);
+                return true;
+            }
             // What is left waits for ever, or spins; the test is over, and real threads would end with the process.
             self.left_waiting = true;
             self.stop(End::Passed);
@@ -309,15 +313,9 @@ impl Execution {
         let next = std::iter::once(first).flatten().chain(awaiting).find(|&t| t > self.last_woken).or(first);
         match next {
             Some(thread) if self.idle_wakes < MAX_IDLE_WAKES => {
-                if self.waiting.iter().any(|t| self.threads[t].reads_clock) {
-                    // It may wait for a time as well.
-                    self.let_time_pass(self.idle_wakes);
-                }
+                self.let_turn(thread, self.idle_wakes);
                 self.idle_wakes += 1;
                 self.last_woken = thread;
-                self.freed = Some(thread);
-                self.attend();
-                self.enabled.insert(thread);
                 true
             }
             Some(_) => {
@@ -343,6 +341,29 @@ impl Execution {
         }
     }
 
+    /// Somebody who waits for a change, although nobody is left who waits for the end of the test, and who may be counting its attempts: it comes
+    /// to their end.
+    fn may_count(&self) -> Option<usize> {
+        self.waiting.iter().find(|&t| {
+            let thread = &self.threads[t];
+            thread.readiness == Readiness::Awaiting
+                && thread.late_expiries < MAX_LATE_EXPIRIES
+                && thread.may_go_on_early(MAX_LATE_EXPIRIES)
+        })
+    }
+
+    /// Nobody can go on; a thread that waits for a change turns once more. So often in a row has that been so.
+    fn let_turn(&mut self, thread: usize, in_vain: u32) {
+        if self.waiting.iter().any(|t| self.threads[t].reads_clock) {
+            // It may wait for a time as well.
+            self.let_time_pass(in_vain);
+        }
+        self.freed = Some(thread);
+        self.attend();
+        self.early.remove(thread);
+        self.enabled.insert(thread);
+    }
+
     /// After a free expiry: the threads that were offered and not chosen wait on.
     pub(super) fn settle_the_freed(&mut self, chosen: usize) {
         let others: Vec<usize> = self.enabled.iter().filter(|&t| t != chosen).collect();
@@ -350,12 +371,14 @@ impl Execution {
             self.enabled.remove(thread);
             self.reconsider_thread(thread);
         }
-        if self.threads[chosen].readiness == Readiness::Timeout {
-            self.threads[chosen].expired = Some(Readiness::Timeout);
-            if self.test_is_over() {
-                self.threads[chosen].late_expiries += 1;
-            }
+        let (is_over, is_let_on) = (self.test_is_over(), self.freed == Some(chosen));
+        let thread = &mut self.threads[chosen];
+        match thread.readiness {
+            Readiness::Timeout => thread.expired = Some(Readiness::Timeout),
+            Readiness::Awaiting if is_over && is_let_on => thread.go_on_early(),
+            _ => return,
         }
+        thread.late_expiries += u32::from(is_over);
     }
 
     /// The test has ended, and nobody waits for what it has left running.

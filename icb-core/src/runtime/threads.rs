@@ -471,7 +471,7 @@ impl Thread {
 
     /// It goes on although nothing has changed, at a cost: it may be counting its attempts, and gets more of them before
     /// it is taken for spinning again.
-    fn go_on_early(&mut self) {
+    pub(crate) fn go_on_early(&mut self) {
         if self.awaits_news {
             return self.turns.go_on_early();
         }

@@ -697,3 +697,31 @@ fn asking_for_the_time_is_no_way_out_of_a_livelock() {
     });
     assert_eq!(found.failure.map(|failure| failure.kind), Some(FailureKind::Livelock));
 }
+
+/// Where threads that are left waiting are no failure, one that gives up after so many attempts comes to what it does then. One that never does
+/// is left.
+#[test]
+fn attempts_end_although_the_test_is_over() {
+    for pause in [spin_loop as fn(), thread::yield_now] {
+        for attempts in [Some(3), Some(40), None] {
+            let gave_up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+            let theirs = gave_up.clone();
+            let report = plain().detached(true).max_bound(1).explore(move || {
+                let (flag, gave_up) = (AtomicBool::new(false), theirs.clone());
+                thread::spawn(move || {
+                    let mut made = 0;
+                    while attempts.is_none_or(|attempts| made < attempts) {
+                        if flag.load(SeqCst) {
+                            return;
+                        }
+                        pause();
+                        made += 1;
+                    }
+                    gave_up.store(true, SeqCst);
+                });
+            });
+            assert!(report.failure.is_none(), "{attempts:?}: {:?}", report.failure);
+            assert_eq!(gave_up.load(SeqCst), attempts.is_some(), "{attempts:?}");
+        }
+    }
+}
