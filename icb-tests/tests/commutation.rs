@@ -157,8 +157,8 @@ impl Subject {
 /// through, and some reference counts are not known exactly.
 fn is_special(program: &Program) -> bool {
     use Instruction::{
-        ArcIntoInner, ArcMakeMut, ArcTryUnwrap, ArcUnwrapOrClone, AwaitNonZero, GiveUpWaiting, OnceLockWait,
-        OnceWaitForce, SpinWhileZero, TrySend, TrySendParcel, WeakUpgrade,
+        ArcIntoInner, ArcMakeMut, ArcTryUnwrap, ArcUnwrapOrClone, AwaitEither, AwaitNonZero, GiveUpWaiting,
+        OnceLockWait, OnceWaitForce, SpinLock, SpinWhileZero, TrySend, TrySendParcel, WeakUpgrade,
     };
     program.has(|instruction| {
         matches!(
@@ -167,10 +167,12 @@ fn is_special(program: &Program) -> bool {
                 | ArcIntoInner
                 | ArcMakeMut
                 | ArcUnwrapOrClone
+                | AwaitEither(_)
                 | AwaitNonZero { .. }
                 | GiveUpWaiting { .. }
                 | OnceLockWait(_)
                 | OnceWaitForce(_)
+                | SpinLock { .. }
                 | SpinWhileZero { .. }
                 | TrySend(_)
                 | TrySendParcel(_)

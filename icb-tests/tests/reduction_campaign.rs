@@ -14,7 +14,7 @@ use icb_tests::random_real::compare::{
 };
 use icb_tests::random_real::generate;
 use icb_tests::random_real::language::Instruction::{self, *};
-use icb_tests::random_real::language::{Order, Program, Thread, Way};
+use icb_tests::random_real::language::{Order, Pause, Program, Thread, Way};
 use icb_tests::random_real::search::{Manner, search};
 use icb_tests::random_real::walk::run;
 use icb_tests::searches::reduced;
@@ -159,36 +159,46 @@ fn what_was_lost_once_is_found() {
             &[
                 &[
                     Spawn(1),
-                    SpinWhileZero { variable: 0, turns: 2, yields: false },
+                    SpinWhileZero { variable: 0, turns: 2, pause: Pause::Spin },
                     Store(0, 1, relaxed),
                     Yield,
                 ],
-                &[SpinWhileZero { variable: 0, turns: 3, yields: false }],
+                &[SpinWhileZero { variable: 0, turns: 3, pause: Pause::Spin }],
             ],
         ),
         (
             "let on, and not chosen; what is held is given back at the end",
             &[
-                &[Spawn(1), Lock(0), SpinWhileZero { variable: 0, turns: 3, yields: true }, Add(0, relaxed)],
-                &[SpinWhileZero { variable: 0, turns: 3, yields: true }],
+                &[
+                    Spawn(1),
+                    Lock(0),
+                    SpinWhileZero { variable: 0, turns: 3, pause: Pause::Yield },
+                    Add(0, relaxed),
+                ],
+                &[SpinWhileZero { variable: 0, turns: 3, pause: Pause::Yield }],
             ],
         ),
         (
             "let on, and not chosen; one sleeps",
             &[
                 &[Spawn(1)],
-                &[Spawn(2), SpinWhileZero { variable: 0, turns: 2, yields: true }],
-                &[SpinWhileZero { variable: 0, turns: 1, yields: false }, Sleep, Store(0, 2, relaxed), Yield],
+                &[Spawn(2), SpinWhileZero { variable: 0, turns: 2, pause: Pause::Yield }],
+                &[
+                    SpinWhileZero { variable: 0, turns: 1, pause: Pause::Spin },
+                    Sleep,
+                    Store(0, 2, relaxed),
+                    Yield,
+                ],
             ],
         ),
         (
             "let on, while somebody goes on at a cost",
             &[
-                &[Spawn(1), SpinWhileZero { variable: 0, turns: 2, yields: true }],
+                &[Spawn(1), SpinWhileZero { variable: 0, turns: 2, pause: Pause::Yield }],
                 &[
                     Yield,
-                    SpinWhileZero { variable: 0, turns: 2, yields: true },
-                    SpinWhileZero { variable: 0, turns: 3, yields: true },
+                    SpinWhileZero { variable: 0, turns: 2, pause: Pause::Yield },
+                    SpinWhileZero { variable: 0, turns: 3, pause: Pause::Yield },
                 ],
             ],
         ),
@@ -261,7 +271,7 @@ fn who_is_notified_is_analysed() {
 /// which a table of states has to know of. (Seed 8102046.)
 #[test]
 fn a_table_of_states_knows_who_was_let_on() {
-    let waits = |turns, yields| SpinWhileZero { variable: 0, turns, yields };
+    let waits = |turns, yields| SpinWhileZero { variable: 0, turns, pause: Pause::hint(yields) };
     let threads: [&[Instruction]; 2] = [
         &[Spawn(1), waits(1, false), Yield, Yield, waits(3, true), Join(1)],
         &[waits(1, true), Sleep, Sleep, Load(1, Order::Sequential), Store(0, 2, Order::Synchronizing)],

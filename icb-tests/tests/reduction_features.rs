@@ -12,7 +12,7 @@ use icb_tests::random_real::compare::{
 };
 use icb_tests::random_real::generate::features;
 use icb_tests::random_real::language::Instruction::{self, *};
-use icb_tests::random_real::language::{Farewell, Handle, Order, Program, Span, Thread};
+use icb_tests::random_real::language::{Farewell, Handle, Order, Pause, Program, Span, Thread};
 use icb_tests::random_real::search::Manner;
 use icb_tests::searches::reduced;
 use icb_tests::seeds;
@@ -26,6 +26,8 @@ const SEEDS: Range<u64> = 0..195;
 const TABLE_SEEDS: Range<u64> = 0..65;
 /// Those that wait in loops.
 const LOOP_SEEDS: Range<u64> = 0..150;
+/// Those that wait in loops without a hint.
+const BARE_SEEDS: Range<u64> = 0..150;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
 const MAX_BOUND: u32 = 3;
@@ -57,8 +59,9 @@ fn with_stale_values(program: &Program, manner: Manner) -> Result<Tally, Differe
 fn check(program: &Program, compare: Compare) -> Result<Tally, Difference> {
     let mut tally = Tally::default();
     for manner in MANNERS.into_iter().chain(DETACHED_MANNERS) {
-        tally += catch_unwind(AssertUnwindSafe(|| compare(program, manner))).unwrap_or_else(|_| {
-            Err(Difference { manner, bound: None, what: "the search panicked".to_owned() })
+        tally += catch_unwind(AssertUnwindSafe(|| compare(program, manner))).unwrap_or_else(|payload| {
+            let message = payload.downcast::<String>().map_or_else(|_| String::new(), |message| *message);
+            Err(Difference { manner, bound: None, what: format!("the search panicked: {message}") })
         })?;
     }
     Ok(tally)
@@ -98,6 +101,15 @@ fn features_keep_their_outcomes_with_a_table_of_states() {
 #[test]
 fn loops_that_wait_keep_their_outcomes() {
     compared(LOOP_SEEDS, features::looping_program, with_reduction);
+}
+
+/// The same where such a loop does not say that it waits: it is seen that it does the same again.
+#[test]
+fn loops_without_a_hint_keep_their_outcomes() {
+    compared(BARE_SEEDS, features::bare_program, |program, manner| {
+        // Forty-eight rounds of each loop make many executions where nothing is seen.
+        compare(program, manner, MAX_BOUND, 10 * max_executions(), &reduced)
+    });
 }
 
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.
@@ -149,8 +161,8 @@ fn what_was_lost_once_is_found() {
                 &[Spawn(1)],
                 &[Spawn(2), Store(1, 2, Order::Sequential)],
                 &[
-                    AwaitNonZero { variable: 1, yields: false },
-                    SpinWhileZero { variable: 0, turns: 3, yields: true },
+                    AwaitNonZero { variable: 1, pause: Pause::Spin },
+                    SpinWhileZero { variable: 0, turns: 3, pause: Pause::Yield },
                 ],
             ],
         ),

@@ -145,6 +145,7 @@ impl AtomicStep {
 #[inline]
 pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
     let running = running()?;
+    running.note_registers();
     let object = enter(running, target, action, Location::caller());
     Some(AtomicStep { running, object })
 }

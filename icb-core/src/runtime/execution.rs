@@ -149,6 +149,11 @@ pub(super) struct Execution {
     pub(super) checks_frees: bool,
     /// This execution or an earlier one has looked at what is on stacks.
     pub(super) compares_stacks: bool,
+    /// Somebody may be going round in a loop without a hint: the registers are noted at each atomic operation.
+    pub(super) notes_registers: bool,
+    /// Those that the running thread has at the operation that it is about to announce, if they have been noted.
+    pub(super) registers: super::idle::Registers,
+    pub(super) has_registers: bool,
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
@@ -304,6 +309,9 @@ impl Execution {
             accesses_hooked: false,
             checks_frees: false,
             compares_stacks: false,
+            notes_registers: false,
+            registers: super::idle::Registers::default(),
+            has_registers: false,
             notes_accesses: false,
             shadow: Shadow::default(),
             shared_stacks: super::shared_stacks::SharedStacks::default(),
@@ -383,6 +391,8 @@ impl Execution {
         self.step_count = 0;
         self.step_branches.clear();
         self.has_counts = false;
+        self.notes_registers = false;
+        self.has_registers = false;
         self.counting = 0;
         self.chooser = Some(chooser);
         self.tells = self.chooser_mut().wants_every_point();

@@ -17,6 +17,12 @@ use super::threads::Thread;
 /// More memory than this is not copied: the turn counts as not idle. In bytes.
 const MAX_BYTES: usize = 32 * 1024;
 
+/// A turn of a loop without a hint that reads more counts as not idle.
+const MAX_TURN_READS: usize = 16;
+
+/// After so many turns that were not idle it is looked again later whether a loop without a hint has idle ones.
+const MAX_TURNS_IN_VAIN: u32 = 3;
+
 /// So much of a stack is cleared, in bytes.
 const CLEARED: usize = 4096;
 
@@ -36,9 +42,17 @@ const STACK_POINTER: usize = 12;
 #[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
 const STACK_POINTER: usize = 0;
 
+/// Where among them it is known where the program was.
+#[cfg(all(unix, target_arch = "x86_64"))]
+const PLACE: usize = 7;
+#[cfg(all(unix, target_arch = "aarch64"))]
+const PLACE: usize = 11;
+#[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
+const PLACE: usize = 0;
+
 /// What a function that is in the middle of its work has in registers while it calls another. Where that is not known for a processor, the stack pointer is
 /// zero.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Registers([usize; REGISTERS]);
 
@@ -47,15 +61,24 @@ impl Registers {
     #[must_use]
     #[inline(always)]
     pub fn here() -> Registers {
+        let mut registers = Registers::default();
+        registers.read_here();
+        registers
+    }
+
+    /// [`here`](Self::here), into these.
+    #[inline(always)]
+    pub(super) fn read_here(&mut self) {
         #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
-        {
-            let mut registers = Registers([0; REGISTERS]);
-            // SAFETY: the function writes just these words.
-            unsafe { read_registers(&mut registers.0) };
-            registers
+        // SAFETY: the function writes just these words.
+        unsafe {
+            read_registers(&mut self.0);
         }
-        #[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
-        Registers([0; REGISTERS])
+    }
+
+    /// Where the program was that had them.
+    const fn place(&self) -> usize {
+        self.0[PLACE]
     }
 
     const fn stack_pointer(&self) -> usize {
@@ -130,6 +153,10 @@ pub(crate) struct IdleTurns {
     steps: u64,
     /// How many blocks had been freed.
     freed: usize,
+    /// The thread had read so much when the turn began, where that was a read without a hint.
+    reads: usize,
+    /// Turns of a loop without a hint that have not come to their ends as they had begun.
+    in_vain: u32,
     /// The stack, and all blocks.
     ranges: Vec<Range>,
     bytes: Vec<u8>,
@@ -162,6 +189,19 @@ impl IdleTurns {
             unsafe { is_same(std::ptr::with_exposed_provenance(start), before) }
         })
     }
+}
+
+/// What has become of a thread that is watched.
+pub(super) enum Watched {
+    /// In its last turn, of so many reads, nothing was changed.
+    Idle {
+        /// Reads of the turn.
+        reads: usize,
+    },
+    /// Its turn is not over, or it has another one.
+    GoesOn,
+    /// It is not known to be doing the same again.
+    Changes,
 }
 
 /// The addresses that a thread can have changed: its stack up to `bottom`, and all blocks. `false` if they are not known, or too many.
@@ -208,16 +248,9 @@ impl Thread {
         let repeats = self.repeats_itself();
         let bottom = self.stack_bottom;
         let idle = &mut self.idle;
-        idle.is_idle = idle.known
-            && !idle.spoiled
-            && repeats
+        idle.is_idle = repeats
             && step == steps
-            && registers.is_some()
-            && registers == idle.began_with
-            && idle.freed == quarantine.freed()
-            && registers.is_some_and(|now| memory_in_use(&now, bottom, quarantine, &mut idle.ranges_now))
-            && idle.ranges == idle.ranges_now
-            && idle.is_unchanged();
+            && registers.is_some_and(|now| idle.is_as_before(now, bottom, quarantine));
         idle.registers = registers;
     }
 
@@ -230,6 +263,9 @@ impl Thread {
         quarantine: &mut Quarantine,
     ) -> bool {
         let bottom = self.stack_bottom;
+        if self.is_watched() {
+            self.stop_watching();
+        }
         let idle = &mut self.idle;
         idle.is_idle = false;
         match ends_turn {
@@ -244,26 +280,91 @@ impl Thread {
             idle.known = false;
             return false;
         };
-        idle.known = memory_in_use(&registers, bottom, quarantine, &mut idle.ranges);
+        idle.begin(registers, bottom, step, quarantine)
+    }
+
+    /// A read without a hint is announced, by a thread that may be going round. `registers`: those that it has there, if they are known; `step`: steps
+    /// of the execution so far.
+    ///
+    /// That it is watched is known after two rounds of its loop: whatever these write on its stack and in its blocks, they have written.
+    pub(super) fn watch_read(
+        &mut self,
+        registers: Option<Registers>,
+        step: u64,
+        quarantine: &mut Quarantine,
+    ) -> Watched {
+        let (reads, bottom) = (self.turn_reads(), self.stack_bottom);
+        let idle = &mut self.idle;
         if !idle.known {
+            let Some(registers) = registers else { return Watched::Changes };
+            idle.reads = reads;
+            return if idle.begin(registers, bottom, step, quarantine) {
+                Watched::GoesOn
+            } else {
+                Watched::Changes
+            };
+        }
+        let Some(of_turn) = reads.checked_sub(idle.reads) else { return Watched::Changes };
+        let Some(registers) =
+            registers.filter(|now| idle.began_with.is_some_and(|then| then.place() == now.place()))
+        else {
+            return if of_turn < MAX_TURN_READS { Watched::GoesOn } else { Watched::Changes };
+        };
+        if step == idle.steps + of_turn as u64 && idle.is_as_before(registers, bottom, quarantine) {
+            idle.known = false;
+            idle.is_idle = true;
+            return Watched::Idle { reads: of_turn };
+        }
+        idle.in_vain += 1;
+        idle.reads = reads;
+        if idle.in_vain < MAX_TURNS_IN_VAIN && idle.begin(registers, bottom, step, quarantine) {
+            Watched::GoesOn
+        } else {
+            Watched::Changes
+        }
+    }
+}
+
+impl IdleTurns {
+    /// A turn begins, with these registers and after so many steps. `false`: it cannot be told whether it will have been idle.
+    fn begin(&mut self, registers: Registers, bottom: usize, step: u64, quarantine: &mut Quarantine) -> bool {
+        self.known = memory_in_use(&registers, bottom, quarantine, &mut self.ranges);
+        if !self.known {
             return false;
         }
-        idle.bytes.clear();
-        for &(start, end) in &idle.ranges {
-            let (length, held) = (end - start, idle.bytes.len());
-            idle.bytes.reserve(length);
+        self.bytes.clear();
+        for &(start, end) in &self.ranges {
+            let (length, held) = (end - start, self.bytes.len());
+            self.bytes.reserve(length);
             let from: *const u8 = std::ptr::with_exposed_provenance(start);
             // SAFETY: it is the thread's own stack above what the engine has in use now, or memory that has been given out in this execution:
             // mapped, and nobody else runs. As many bytes are reserved. (Where nothing has been written yet, it is what the system gave.)
             unsafe {
-                from.copy_to_nonoverlapping(idle.bytes.as_mut_ptr().add(held), length);
-                idle.bytes.set_len(held + length);
+                from.copy_to_nonoverlapping(self.bytes.as_mut_ptr().add(held), length);
+                self.bytes.set_len(held + length);
             }
         }
-        idle.began_with = Some(registers);
-        idle.spoiled = false;
-        idle.steps = step;
-        idle.freed = quarantine.freed();
+        self.began_with = Some(registers);
+        self.spoiled = false;
+        self.steps = step;
+        self.freed = quarantine.freed();
         true
+    }
+
+    /// Whether a turn that ends with these registers has left everything as it was when it began.
+    fn is_as_before(&mut self, registers: Registers, bottom: usize, quarantine: &mut Quarantine) -> bool {
+        self.known
+            && !self.spoiled
+            && Some(registers) == self.began_with
+            && self.freed == quarantine.freed()
+            && memory_in_use(&registers, bottom, quarantine, &mut self.ranges_now)
+            && self.ranges == self.ranges_now
+            && self.is_unchanged()
+    }
+
+    /// A thread is about to be watched.
+    pub(super) fn begin_watch(&mut self) {
+        self.known = false;
+        self.in_vain = 0;
     }
 }

@@ -128,6 +128,18 @@ impl Running {
         f(unsafe { &mut *self.execution.get() })
     }
 
+    /// Where somebody may be going round without a hint: what the caller has in registers. A part of what the program is compiled to, so that these are
+    /// the program's.
+    #[inline(always)]
+    fn note_registers(&self) {
+        // SAFETY: as in `with`.
+        let e = unsafe { &mut *self.execution.get() };
+        if e.notes_registers {
+            e.registers.read_here();
+            e.has_registers = true;
+        }
+    }
+
     /// Access where a closure would stand in the way of the optimiser.
     ///
     /// # Safety

@@ -192,6 +192,8 @@ pub(crate) struct Thread {
     repeated_reads: usize,
     /// Reads of this turn that are not kept any more.
     forgotten_reads: usize,
+    /// With so many reads kept it is time to look whether it spins without a hint; 0: it is watched, and each read is looked at.
+    next_look: usize,
     /// Places where it has cut a wait short (a timed one expired early, another woke spuriously) since a wait last got what it
     /// waited for, and how often.
     pub(crate) cut_waits: Vec<(usize, u32)>,
@@ -273,6 +275,7 @@ impl Default for Thread {
             patience: 1,
             repeated_reads: 0,
             forgotten_reads: 0,
+            next_look: FIRST_LOOK,
             cut_waits: Vec::new(),
             late_expiries: 0,
             spurious_failures: 0,
@@ -289,10 +292,12 @@ impl Default for Thread {
 
 /// Reads kept for the recognition of spinning without a hint.
 const MAX_READS: usize = 256;
-/// So many reads in a row must repeat before a loop without a hint counts as spinning.
+/// So many reads in a row must repeat before a loop without a hint counts as spinning, whatever it counts.
 const REPEATS: usize = 48;
 /// And then it is looked again after so many more.
 const BETWEEN_LOOKS: usize = 16;
+/// After so many reads in a row, and each time that these have doubled, it is looked whether it does the same again.
+const FIRST_LOOK: usize = 2;
 /// How much longer a loop may go on each time that this has been paid for.
 const MORE_PATIENCE: u32 = 4;
 /// And no longer than so many reads: what waits in a loop that reads much would come to the limit on steps.
@@ -360,6 +365,7 @@ impl Thread {
         self.patience = 1;
         self.repeated_reads = 0;
         self.forgotten_reads = 0;
+        self.next_look = FIRST_LOOK;
         self.cut_waits.clear();
         self.late_expiries = 0;
         self.stack_bottom = 0;
@@ -393,6 +399,7 @@ impl Thread {
             self.forgotten_reads += self.reads.len() - MAX_READS / 2;
             self.reads.keep(MAX_READS / 2);
             self.reads.push(entry);
+            self.stop_watching();
         }
     }
 
@@ -405,6 +412,7 @@ impl Thread {
         self.patience = 1;
         self.spurious_failures = 0;
         self.reads.clear();
+        self.next_look = FIRST_LOOK;
         self.rounds.note_change();
     }
 
@@ -425,9 +433,16 @@ impl Thread {
 
     /// It begins to wait for a change of what it read last.
     pub(crate) fn begin_awaiting(&mut self) {
+        self.begin_awaiting_change_of(REPEATS);
+        self.idle.is_idle = false;
+    }
+
+    /// It begins to wait for a change of what it has read in so many reads.
+    pub(super) fn begin_awaiting_change_of(&mut self, reads: usize) {
         self.awaiting = true;
         self.awaits_news = false;
-        self.reads.keep(REPEATS);
+        self.reads.keep(reads.min(self.reads.len()));
+        self.next_look = FIRST_LOOK;
     }
 
     /// Its yield takes effect: a new turn of its loop begins.
@@ -445,6 +460,7 @@ impl Thread {
         self.waits_in_vain = 0;
         std::mem::swap(&mut self.reads, &mut self.previous_reads);
         self.reads.clear();
+        self.next_look = FIRST_LOOK;
         self.dirty = false;
     }
 
@@ -541,25 +557,49 @@ impl Thread {
     /// At a read without a hint: it is time to look whether it repeats itself.
     #[inline]
     pub(crate) fn may_spin(&self) -> bool {
-        // From `REPEATS` on, every so many reads. (The rotation brings what is no multiple, or was below, beyond the limit.)
-        let beyond = self.reads.length.wrapping_sub(REPEATS);
-        beyond.rotate_right(BETWEEN_LOOKS.trailing_zeros()) <= MAX_READS / BETWEEN_LOOKS
+        self.reads.length >= self.next_look
     }
 
-    /// At a read without a hint: the last reads repeat with a short period, from the same places of the program.
-    #[inline]
-    pub(crate) fn spins(&self) -> bool {
-        self.may_spin() && self.has_period()
+    /// At a read without a hint: so many have repeated themselves that it counts as spinning, whatever it may be counting. Depends on nothing but what
+    /// it has read.
+    pub(super) fn repeats_for_long(&self) -> bool {
+        let beyond = self.reads.len().checked_sub(REPEATS);
+        beyond.is_some_and(|beyond| beyond.is_multiple_of(BETWEEN_LOOKS))
+            && self.has_period(REPEATS, MIN_ROUNDS)
     }
 
-    #[cold]
-    fn has_period(&self) -> bool {
+    /// At a read without a hint: it may be going round in a loop.
+    pub(super) fn may_go_round(&self) -> bool {
+        self.has_period(2, 2)
+    }
+
+    /// The last reads, so many of them and so many rounds, repeat with a short period, from the same places of the program.
+    fn has_period(&self, reads: usize, rounds: usize) -> bool {
         const { assert!(MAX_PERIOD * MIN_ROUNDS <= MAX_READS / 2) };
         (1..=MAX_PERIOD).any(|period| {
-            let repeated = REPEATS.max(MIN_ROUNDS * period);
+            let repeated = reads.max(rounds * period);
             let Some(first) = self.reads.len().checked_sub(repeated) else { return false };
             let tail = &self.reads[first..];
             tail.iter().zip(&tail[period..]).all(|(a, b)| a == b)
         })
+    }
+
+    /// Each of its reads is looked at from now on: it may be going round.
+    pub(super) fn watch(&mut self) {
+        self.next_look = 0;
+        self.idle.begin_watch();
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.next_look == 0
+    }
+
+    /// It is looked again when it has read more.
+    pub(super) fn stop_watching(&mut self) {
+        let read = self.reads.len();
+        self.next_look = match read {
+            REPEATS.. => read + BETWEEN_LOOKS - (read - REPEATS) % BETWEEN_LOOKS,
+            _ => REPEATS.min((read + 1).next_power_of_two()),
+        };
     }
 }

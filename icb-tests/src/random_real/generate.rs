@@ -2,7 +2,7 @@
 
 pub mod features;
 
-use super::language::{Crowd, Instruction, Kept, OBJECT_COUNT, Order, Program, Thread, Way};
+use super::language::{Crowd, Instruction, Kept, OBJECT_COUNT, Order, Pause, Program, Thread, Way};
 use Instruction::*;
 
 /// The kinds of operations; a program is made of few of them, so that its threads meet.
@@ -298,10 +298,15 @@ impl Random {
                     variable,
                     turns: 1 + self.below(5),
                     kept: self.pick(&[Kept::Heap, Kept::Shared, Kept::Local, Kept::Pauses]),
+                    pause: Pause::Spin,
                 },
-                4..6 => SpinWhileZero { variable, turns: 1 + self.below(3), yields: self.chance(1, 2) },
+                4..6 => SpinWhileZero {
+                    variable,
+                    turns: 1 + self.below(3),
+                    pause: Pause::hint(self.chance(1, 2)),
+                },
                 6 => Store(variable, value, order),
-                _ if self.chance(1, 3) => AwaitNonZero { variable, yields: self.chance(1, 2) },
+                _ if self.chance(1, 3) => AwaitNonZero { variable, pause: Pause::hint(self.chance(1, 2)) },
                 _ => Load(variable, order),
             }),
             Family::Thread => code.push(match self.below(4) {

@@ -61,22 +61,31 @@ pub enum Instruction {
     Unpark(usize),
     Yield,
     Sleep,
-    /// Reads a variable until it is not 0, a bounded number of times, with a hint in between.
+    /// Reads a variable until it is not 0, a bounded number of times, with a pause in between.
     SpinWhileZero {
         variable: usize,
         turns: usize,
-        yields: bool,
+        pause: Pause,
     },
     /// The same, with the count of the rounds kept elsewhere than on the stack.
     GiveUpWaiting {
         variable: usize,
         turns: usize,
         kept: Kept,
+        pause: Pause,
     },
     /// Reads a variable until it is not 0.
     AwaitNonZero {
         variable: usize,
-        yields: bool,
+        pause: Pause,
+    },
+    /// Reads both variables until one of them is not 0.
+    AwaitEither(Pause),
+    /// Changes a variable from 0 to 1, when it is 0, by exchanges or by swaps.
+    SpinLock {
+        variable: usize,
+        swaps: bool,
+        pause: Pause,
     },
     /// The same, and changes something each time round.
     GoRound {
@@ -267,6 +276,25 @@ pub enum Handle {
     Asked,
 }
 
+/// What a loop does between two looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pause {
+    /// It yields.
+    Yield,
+    /// It hints that it spins.
+    Spin,
+    /// Nothing.
+    None,
+}
+
+impl Pause {
+    /// One of the two hints.
+    #[must_use]
+    pub const fn hint(yields: bool) -> Pause {
+        if yields { Pause::Yield } else { Pause::Spin }
+    }
+}
+
 /// Where a loop that waits keeps the count of its rounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kept {
@@ -276,7 +304,7 @@ pub enum Kept {
     Shared,
     /// In a thread-local.
     Local,
-    /// In how many times it pauses in a row.
+    /// In how many times it pauses in a row, or on the stack if it does not.
     Pauses,
 }
 

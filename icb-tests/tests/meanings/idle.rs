@@ -11,10 +11,11 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::time::Duration;
 
-const HINTS: [(&str, fn()); 3] = [
+const HINTS: [(&str, fn()); 4] = [
     ("spin_loop", spin_loop),
     ("yield_now", thread::yield_now),
     ("sleep", || thread::sleep(Duration::from_millis(1))),
+    ("no hint", || ()),
 ];
 
 /// A ring buffer between two threads that wait for room and for items; `early`: so many items are taken for there before they are.
@@ -170,15 +171,83 @@ fn who_counts_its_rounds_goes_on_at_a_cost() {
     ];
     for (name, program) in programs {
         for (hint, pause) in HINTS {
-            if name == "the clock" && hint != "sleep" {
+            let has_time = hint == "sleep";
+            let has_places = hint != "no hint";
+            if (name == "the clock" && !has_time) || (name == "five places" && !has_places) {
                 continue;
             }
             let report = Builder::new().max_bound(2).explore(move || program(pause));
             let failure = report.failure.unwrap_or_else(|| panic!("{name}, {hint}: nothing found"));
             assert_eq!(failure.kind, FailureKind::Panic, "{name}, {hint}: {failure}");
-            assert!((1..=2).contains(&failure.bound), "{name}, {hint}: {failure}");
+            // Without a hint nobody is let in before it gives up.
+            let bounds = if hint == "no hint" { 0..=0 } else { 1..=2 };
+            assert!(bounds.contains(&failure.bound), "{name}, {hint}: {failure}");
             let again = Builder::new().replay(failure.schedule).explore(move || program(pause)).failure;
             assert_eq!(again.map(|again| again.message), Some(failure.message), "{name}, {hint}");
         }
     }
+}
+
+/// A lock whose holder may be kept waiting: the others look whether it is free, and do nothing else.
+fn spin_lock(threads: usize, take: fn(&AtomicUsize) -> bool) {
+    let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let work = move |(lock, count): &(AtomicUsize, AtomicUsize)| {
+        while !take(lock) {}
+        let value = count.load(SeqCst);
+        count.store(value + 1, SeqCst);
+        lock.store(0, SeqCst);
+    };
+    let others: Vec<_> = (1..threads)
+        .map(|_| {
+            let theirs = shared.clone();
+            thread::spawn(move || work(&theirs))
+        })
+        .collect();
+    work(&shared);
+    others.into_iter().for_each(|other| other.join().unwrap());
+    assert_eq!(shared.1.load(SeqCst), threads, "one at a time");
+}
+
+/// It takes what it looks at to be free, and takes it in a step of its own.
+fn take_in_two_steps(lock: &AtomicUsize) -> bool {
+    let is_free = lock.load(SeqCst) == 0;
+    if is_free {
+        lock.store(1, SeqCst);
+    }
+    is_free
+}
+
+#[test]
+fn loops_without_a_hint_are_seen_to_wait() {
+    type Take = fn(&AtomicUsize) -> bool;
+    let ways: [(&str, Take); 3] = [
+        ("swap", |lock| lock.swap(1, SeqCst) == 0),
+        ("exchange", |lock| lock.compare_exchange(0, 1, SeqCst, SeqCst).is_ok()),
+        ("look first", |lock| lock.load(SeqCst) == 0 && lock.swap(1, SeqCst) == 0),
+    ];
+    for (name, take) in ways {
+        let report = Builder::new().max_bound(3).explore(move || spin_lock(3, take));
+        assert!(report.failure.is_none() && report.complete, "{name}: {report}");
+        // Some 800; where each loop goes round 48 times before it is taken to wait, tens of thousands.
+        assert!(executions(&report) < 2_000, "{name}: {report}");
+    }
+    let wrong = Builder::new().max_bound(3).explore(|| spin_lock(3, take_in_two_steps));
+    let failure = wrong.failure.expect("two at a time");
+    // One to take it where it seems free, one to come in the way of what it is for.
+    assert_eq!((failure.kind, failure.bound), (FailureKind::Panic, 2), "{failure}");
+    let again = Builder::new().replay(failure.schedule).explore(|| spin_lock(3, take_in_two_steps));
+    assert_eq!(again.failure.map(|again| again.message), Some(failure.message));
+}
+
+#[test]
+fn who_waits_without_a_hint_for_what_never_comes_is_a_livelock() {
+    let report = Builder::new().explore(|| {
+        let flag = Arc::new(AtomicUsize::new(0));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || while theirs.load(SeqCst) == 0 {});
+        while flag.load(SeqCst) == 0 {}
+        other.join().unwrap();
+    });
+    let failure = report.failure.expect("nobody raises it");
+    assert_eq!((failure.kind, failure.bound), (FailureKind::Livelock, 0), "{failure}");
 }

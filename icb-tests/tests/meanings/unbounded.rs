@@ -100,7 +100,7 @@ fn loops_that_wait_are_exhausted_without_a_bound() {
         }
         let all = Builder::new().unbounded().strategy(Strategy::DepthFirst).explore(program);
         assert!(all.complete, "{name}: {all}");
-        if name == "yields" {
+        if ["yields", "spins without a hint"].contains(&name) {
             // Whether it goes round without need depends on whether somebody else runs in the middle of its turn.
             continue;
         }

@@ -64,7 +64,14 @@ fn is_left_out(program: &Program) -> bool {
             matches!(instruction, CellRead(_) | CellWrite(_) | CellAround { .. } | Choose(_) | Clock)
         })
         || program.has(|instruction| {
-            matches!(instruction, AwaitNonZero { .. } | GoRound { .. } | GiveUpWaiting { .. })
+            matches!(
+                instruction,
+                AwaitEither(_)
+                    | AwaitNonZero { .. }
+                    | GoRound { .. }
+                    | GiveUpWaiting { .. }
+                    | SpinLock { .. }
+            )
         })
         || program.has(is_long)
         || program.has(unwinds)

@@ -2,6 +2,7 @@
 //! [`Execution::announce`] and [`Execution::finish_atomic`]; here stand the orderings and the dependence.
 
 use crate::runtime::execution::Execution;
+use crate::runtime::idle::Watched;
 use crate::runtime::threads::ReadEntry;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation, Ordering};
 
@@ -110,20 +111,44 @@ impl Execution {
         self.finish_single(operation, Access { object: id, mode }, read, written, note);
     }
 
-    /// A read is announced by a thread that has been reading the same values over and over, without a hint: it
-    /// waits until one of them changes.
+    /// A read is announced without a hint: a thread that provably does the same again, or has been reading the same values for long, waits
+    /// until one of them changes.
     #[inline]
     pub(in crate::runtime) fn recognise_spinning(&mut self) {
-        let me = self.current;
-        if self.threads[me].spins() {
-            self.await_change();
+        if self.threads.mine().may_spin() {
+            self.look_for_spinning();
         }
     }
 
     #[cold]
-    pub(in crate::runtime) fn await_change(&mut self) {
+    fn look_for_spinning(&mut self) {
+        let registers = std::mem::take(&mut self.has_registers).then_some(self.registers);
+        let thread = self.threads.mine();
+        if thread.repeats_for_long() {
+            thread.begin_awaiting();
+            self.await_change();
+        } else if !self.settings.idle_turns {
+            thread.stop_watching();
+        } else if thread.is_watched() {
+            match thread.watch_read(registers, self.step_count, &mut self.quarantine) {
+                Watched::Idle { reads } => {
+                    thread.begin_awaiting_change_of(reads);
+                    self.await_change();
+                }
+                Watched::GoesOn => {}
+                Watched::Changes => thread.stop_watching(),
+            }
+        } else if thread.may_go_round() {
+            thread.watch();
+            self.notes_registers = true;
+        } else {
+            thread.stop_watching();
+        }
+    }
+
+    /// The running thread waits from now on for a change of what it has read.
+    fn await_change(&mut self) {
         let me = self.current;
-        self.threads[me].begin_awaiting();
         self.note_awaited(me);
         self.wait_for_anything();
         self.reconsider_thread(me);

@@ -4,7 +4,7 @@
 use super::Random;
 use crate::random_real::language::Instruction::{self, *};
 use crate::random_real::language::{
-    Crowd, Farewell, Handle, Kept, OBJECT_COUNT, Order, Program, Span, Thread,
+    Crowd, Farewell, Handle, Kept, OBJECT_COUNT, Order, Pause, Program, Span, Thread,
 };
 
 /// What a program is about.
@@ -38,6 +38,8 @@ pub enum Theme {
     Variables,
     /// Loops that wait, and those that give up waiting.
     Loops,
+    /// Loops that wait, most of them without a hint.
+    BareLoops,
     /// Futexes.
     Futexes,
     /// Counters and sockets that are waited for.
@@ -75,6 +77,12 @@ pub fn program(seed: u64) -> Program {
 #[must_use]
 pub fn looping_program(seed: u64) -> Program {
     program_about(seed, Theme::Loops)
+}
+
+/// The program with the given seed, about loops that wait without a hint.
+#[must_use]
+pub fn bare_program(seed: u64) -> Program {
+    program_about(seed, Theme::BareLoops)
 }
 
 /// The program with the given seed, about calls of the system.
@@ -306,13 +314,33 @@ impl Random {
                         variable,
                         turns: 1 + self.below(5),
                         kept: self.pick(&[Kept::Heap, Kept::Shared, Kept::Local, Kept::Pauses]),
+                        pause: Pause::Spin,
                     },
-                    2 => SpinWhileZero { variable, turns: 1 + self.below(5), yields },
-                    3 => AwaitNonZero { variable, yields },
+                    2 => SpinWhileZero { variable, turns: 1 + self.below(5), pause: Pause::hint(yields) },
+                    3 => AwaitNonZero { variable, pause: Pause::hint(yields) },
                     4..6 => Store(variable, self.below(2) as u64, order),
                     6 => Exchange { variable, expected: 0, new: 2, weak: yields },
                     7 => Load(1 - variable, order),
                     _ => Store(1 - variable, 1, order),
+                });
+            }
+            Theme::BareLoops => {
+                let order = self.order();
+                let pause = if self.chance(1, 6) { Pause::Spin } else { Pause::None };
+                code.push(match self.below(14) {
+                    0..2 => GiveUpWaiting {
+                        variable,
+                        turns: 1 + self.below(7),
+                        kept: self.pick(&[Kept::Heap, Kept::Shared, Kept::Local, Kept::Pauses]),
+                        pause,
+                    },
+                    2 => SpinWhileZero { variable, turns: 1 + self.below(7), pause },
+                    3..5 => AwaitNonZero { variable, pause },
+                    5 => AwaitEither(pause),
+                    6..8 => SpinLock { variable, swaps: self.chance(1, 2), pause },
+                    8..11 => Store(variable, self.below(2) as u64, order),
+                    11 => Load(1 - variable, order),
+                    _ => Store(1 - variable, self.below(2) as u64, order),
                 });
             }
             Theme::Futexes => code.push(match self.below(9) {

@@ -8,7 +8,7 @@
 mod features;
 mod system;
 
-use super::language::{Instruction, Kept, OBJECT_COUNT, Order, Program, Way};
+use super::language::{Instruction, Kept, OBJECT_COUNT, Order, Pause, Program, Way};
 use super::library::cell::UnsafeCell;
 use super::library::hint;
 use super::library::sync::atomic::{AtomicU64, Ordering, fence};
@@ -158,9 +158,11 @@ impl Shared {
                 | SpinWhileZero { variable, .. }
                 | GiveUpWaiting { variable, .. }
                 | AwaitNonZero { variable, .. }
+                | SpinLock { variable, .. }
                 | GoRound { variable, .. }
                 | CallOnce { variable, .. }
                 | OnceGetOrInit { variable, .. } => variable == object,
+                AwaitEither(_) => true,
                 _ => false,
             };
             if program.has(is_variable) {
@@ -543,6 +545,8 @@ impl<'s> Walker<'s> {
             | SpinWhileZero { .. }
             | GiveUpWaiting { .. }
             | AwaitNonZero { .. }
+            | AwaitEither(_)
+            | SpinLock { .. }
             | GoRound { .. } => self.pause(instruction),
             Arrive(barrier) => self.see(u64::from(self.shared.barriers[barrier].wait().is_leader())),
             Choose(n) => {
@@ -848,25 +852,42 @@ impl<'s> Walker<'s> {
 
     fn pause(&self, instruction: Instruction) {
         use Instruction::*;
-        let relax = |yields| if yields { thread::yield_now() } else { hint::spin_loop() };
+        let look = |variable: usize| self.shared.variables[variable].load(Ordering::Acquire);
         match instruction {
             Yield => thread::yield_now(),
             Sleep => thread::sleep(TIMEOUT),
-            SpinWhileZero { variable, turns, yields } => {
-                let mut value = self.shared.variables[variable].load(Ordering::Acquire);
+            SpinWhileZero { variable, turns, pause } => {
+                let mut value = look(variable);
                 for _ in 0..turns {
                     if value != 0 {
                         break;
                     }
-                    relax(yields);
-                    value = self.shared.variables[variable].load(Ordering::Acquire);
+                    relax(pause);
+                    value = look(variable);
                 }
                 self.see(value);
             }
-            GiveUpWaiting { variable, turns, kept } => self.give_up_waiting(variable, turns, kept),
-            AwaitNonZero { variable, yields } => {
-                while self.shared.variables[variable].load(Ordering::Acquire) == 0 {
-                    relax(yields);
+            GiveUpWaiting { variable, turns, kept, pause } => {
+                self.give_up_waiting(variable, turns, kept, pause);
+            }
+            AwaitNonZero { variable, pause } => {
+                while look(variable) == 0 {
+                    relax(pause);
+                }
+            }
+            AwaitEither(pause) => {
+                while look(0) == 0 && look(1) == 0 {
+                    relax(pause);
+                }
+            }
+            SpinLock { variable, swaps, pause } => {
+                let variable = &self.shared.variables[variable];
+                let is_taken = || match swaps {
+                    true => variable.swap(1, Ordering::AcqRel) != 0,
+                    false => variable.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_err(),
+                };
+                while is_taken() {
+                    relax(pause);
                 }
             }
             GoRound { variable, way } => self.go_round(variable, way),
@@ -874,26 +895,29 @@ impl<'s> Walker<'s> {
         }
     }
 
-    fn give_up_waiting(&self, variable: usize, turns: usize, kept: Kept) {
+    fn give_up_waiting(&self, variable: usize, turns: usize, kept: Kept, pause: Pause) {
         let heap = black_box(Box::new(std::cell::Cell::new(0)));
+        let mut stack = 0;
         let shared = &self.shared.rounds[self.thread];
-        let rounds = || match kept {
+        let rounds = |stack| match kept {
             Kept::Shared => shared.load(std::sync::atomic::Ordering::Relaxed),
             Kept::Local => ROUNDS.get(),
+            Kept::Pauses if pause == Pause::None => stack,
             Kept::Heap | Kept::Pauses => black_box(&heap).get(),
         };
-        let begins = rounds();
+        let begins = rounds(stack);
         while self.shared.variables[variable].load(Ordering::Acquire) == 0 {
-            if rounds() - begins == turns {
+            if rounds(stack) - begins == turns {
                 return self.see(u64::MAX);
             }
             match kept {
                 Kept::Shared => _ = shared.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
                 Kept::Local => ROUNDS.set(ROUNDS.get() + 1),
-                Kept::Heap | Kept::Pauses => black_box(&heap).set(rounds() + 1),
+                Kept::Pauses if pause == Pause::None => stack += 1,
+                Kept::Heap | Kept::Pauses => black_box(&heap).set(rounds(stack) + 1),
             }
-            let pauses = if kept == Kept::Pauses { rounds() } else { 1 };
-            (0..pauses).for_each(|_| hint::spin_loop());
+            let pauses = if kept == Kept::Pauses { rounds(stack) } else { 1 };
+            (0..pauses).for_each(|_| relax(pause));
         }
         self.see(1);
     }
@@ -936,5 +960,15 @@ impl<'s> Walker<'s> {
         std::mem::take(&mut self.hand.receivers).into_iter().flatten().for_each(std::mem::forget);
         std::mem::take(&mut self.hand.parcel_senders).into_iter().flatten().for_each(std::mem::forget);
         std::mem::take(&mut self.hand.parcel_receivers).into_iter().flatten().for_each(std::mem::forget);
+    }
+}
+
+/// What a loop does between two looks.
+#[inline(always)]
+fn relax(pause: Pause) {
+    match pause {
+        Pause::Yield => thread::yield_now(),
+        Pause::Spin => hint::spin_loop(),
+        Pause::None => {}
     }
 }
