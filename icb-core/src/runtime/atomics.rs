@@ -115,7 +115,7 @@ impl AtomicStep {
         let short = self.running.with(|e| {
             let done = e.attention && !e.wants_more && shortly(e, self.object);
             if done {
-                e.tell_single(e.pending[e.current], mode);
+                e.tell_announced(mode);
             }
             done
         });
@@ -281,13 +281,25 @@ fn enter_attentively(
     action: Action,
     place: Place,
 ) -> ObjectId {
-    if !running.with(|e| e.wants_more) {
-        let me = running.quickly(|e| e.current);
-        return match running.with(|e| e.enter_telling(Operation::new(action, object), place)) {
-            Next::Stay => announced(running, me),
-            Next::Suspend => enter_later(running, target, me),
-        };
+    if running.quickly(|e| e.wants_more) {
+        return enter_watched(running, target, object, action, place);
     }
+    let me = running.quickly(|e| e.current);
+    match running.with(|e| e.enter_telling(Operation::new(action, object), place)) {
+        Next::Stay => announced(running, me),
+        Next::Suspend => enter_later(running, target, me),
+    }
+}
+
+/// The way of any operation where somebody wants to know more than what chooser asks for.
+#[inline(never)]
+fn enter_watched(
+    running: &'static Running,
+    target: AtomicRef,
+    object: ObjectId,
+    action: Action,
+    place: Place,
+) -> ObjectId {
     let weak = running.with(|e| e.settings.weak_memory);
     let expected = matches!(action, Action::CompareExchange { .. }).then(|| running.expected.get());
     let operation = match weak {
@@ -378,11 +390,26 @@ impl Execution {
     /// the next one.
     #[inline]
     fn enter_telling(&mut self, operation: Operation, place: Place) -> Next {
+        if self.coasting.is_on && self.coasts_through(operation, place) {
+            return Next::Stay;
+        }
         self.announce(operation, place);
         if !matches!(operation.action, Action::Store(_)) {
             self.recognise_spinning();
         }
         self.decide_telling()
+    }
+
+    /// Takes an atomic operation without asking, if the chooser has given leave; else it is to be announced.
+    #[inline(always)]
+    fn coasts_through(&mut self, operation: Operation, place: Place) -> bool {
+        let thread = self.threads.mine();
+        if self.quarantine.has_news() || thread.may_spin() {
+            return false;
+        }
+        thread.location = Some(place);
+        self.pending[self.current] = operation;
+        self.coast()
     }
 
     /// Announces an atomic operation, which is always ready, and sees who takes the next step.

@@ -2,7 +2,7 @@
 //! handed over when something else is asked or told. See [`Chooser::coasts`](crate::program::Chooser::coasts).
 
 use super::execution::Execution;
-use crate::program::Coasted;
+use crate::program::{Coasted, Leave};
 use crate::trace::{Access, Action, ObjectId, Operation, ThreadId};
 
 /// Objects that have a bit.
@@ -16,6 +16,8 @@ pub(super) struct Coasting {
     is_awaited: bool,
     /// Objects that must not be touched.
     minded: u64,
+    /// As long as nobody else can go on.
+    alone: bool,
     /// Threads that the chooser has been shown: one that the last of the steps has spawned is not among them.
     thread_count: usize,
     /// Lent by the chooser.
@@ -56,11 +58,12 @@ impl Execution {
     #[inline]
     pub(super) fn begin_coasting(&mut self) {
         let mut steps = std::mem::take(&mut self.coasting.steps);
-        let minded = self.ask(|chooser| chooser.coasts(&mut steps));
-        if let (Some(minded), Some(last)) = (minded, steps.last()) {
+        let leave = self.ask(|chooser| chooser.coasts(&mut steps));
+        if let (Some(Leave { minded, alone }), Some(last)) = (leave, steps.last()) {
             self.coasting.is_on = true;
             self.coasting.is_awaited = !last.is_taken;
             self.coasting.minded = minded;
+            self.coasting.alone = alone;
             self.coasting.thread_count = last.thread_count as usize;
         }
         self.coasting.steps = steps;
@@ -96,7 +99,8 @@ impl Execution {
             && !self.quarantine.has_news()
             && self.counting == 0
             && self.awaiting.is_empty()
-            && self.thread_count == self.coasting.thread_count;
+            && self.thread_count == self.coasting.thread_count
+            && (!self.coasting.alone || (self.enabled.is_only(me) && self.early.is_empty()));
         let is_plain = self.coasting.allows(operation.object)
             && !operation.other.is_some()
             && matches!(
