@@ -290,9 +290,9 @@ pub trait Chooser {
     }
 
     /// Asked when a thread has been chosen ([`Choice::may_coast`]), or has taken its step: whether it would be let go on after that step.
-    /// The program may then take further steps of that thread without asking or telling, as long as it can go on, has not paused, no operation of another
-    /// thread becomes another one, and the [`Leave`] allows it. It writes them down behind those that it is lent, of which the last one is
-    /// the thread's, and gives all back, by [`coasted`](Self::coasted), before it asks or tells anything else.
+    /// The program may then take further steps of that thread without asking or telling, as long as it can go on, has not paused, no
+    /// operation of another thread becomes another one, and the [`Leave`] allows it. It writes them down behind those that it is lent, of
+    /// which the last one is the thread's, and gives all back, by [`coasted`](Self::coasted), before it asks or tells anything else.
     fn coasts(&mut self, _steps: &mut Vec<Coasted>) -> Option<Leave> {
         None
     }

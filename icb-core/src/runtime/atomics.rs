@@ -281,17 +281,27 @@ fn enter_attentively(
     action: Action,
     place: Place,
 ) -> ObjectId {
+    let operation = Operation::new(action, object);
+    if running.with(|e| e.coasting.is_on && e.coast_unannounced(operation, place)) {
+        return object;
+    }
     if running.quickly(|e| e.wants_more) {
         return enter_watched(running, target, object, action, place);
     }
+    enter_told(running, target, operation, place)
+}
+
+/// The way of an operation of which the chooser is told, and nobody wants to know more.
+#[inline(never)]
+fn enter_told(running: &'static Running, target: AtomicRef, operation: Operation, place: Place) -> ObjectId {
     let me = running.quickly(|e| e.current);
-    match running.with(|e| e.enter_telling(Operation::new(action, object), place)) {
+    match running.with(|e| e.enter_telling(operation, place)) {
         Next::Stay => announced(running, me),
         Next::Suspend => enter_later(running, target, me),
     }
 }
 
-/// The way of any operation where somebody wants to know more than what chooser asks for.
+/// The way of any operation of which somebody wants to know more than the chooser.
 #[inline(never)]
 fn enter_watched(
     running: &'static Running,
@@ -390,26 +400,11 @@ impl Execution {
     /// the next one.
     #[inline]
     fn enter_telling(&mut self, operation: Operation, place: Place) -> Next {
-        if self.coasting.is_on && self.coasts_through(operation, place) {
-            return Next::Stay;
-        }
         self.announce(operation, place);
         if !matches!(operation.action, Action::Store(_)) {
             self.recognise_spinning();
         }
         self.decide_telling()
-    }
-
-    /// Takes an atomic operation without asking, if the chooser has given leave; else it is to be announced.
-    #[inline(always)]
-    fn coasts_through(&mut self, operation: Operation, place: Place) -> bool {
-        let thread = self.threads.mine();
-        if self.quarantine.has_news() || thread.may_spin() {
-            return false;
-        }
-        thread.location = Some(place);
-        self.pending[self.current] = operation;
-        self.coast()
     }
 
     /// Announces an atomic operation, which is always ready, and sees who takes the next step.

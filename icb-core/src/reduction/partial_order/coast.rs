@@ -12,6 +12,7 @@
 //! 2. The pending operation of another thread that conflicts with an open event: it is analysed anew when a step conflicts with it.
 //! 3. A thread that an open event has enabled (`Deferred`).
 //! 4. A choice that costs nothing: several threads that can go on where the one before has stopped, an outcome inside a step.
+//! 5. Where the bound is not spent: a choice that costs something, as soon as somebody else can go on, be it early, or an outcome at a cost.
 
 use super::events::{Event, is_free};
 use super::footprint::Footprint;
@@ -229,7 +230,7 @@ impl PartialOrder {
     }
 
     /// Whether somebody could be added before the event, or before its block.
-    #[inline]
+    #[inline(always)]
     fn is_open(&self, index: usize) -> bool {
         let event = self.events.get(index);
         let Event { first, block, .. } = *event;
@@ -264,29 +265,34 @@ impl PartialOrder {
             return true;
         }
         waiting.clear();
-        unknown.resize_with(unknown.len().max(point.pending.len()), Footprint::default);
+        if unknown.len() < point.pending.len() {
+            unknown.resize_with(point.pending.len(), Footprint::default);
+        }
         for (thread, unknown) in unknown.iter_mut().enumerate().take(point.pending.len()) {
             unknown.clear();
             if point.ended.contains(thread) {
                 continue;
             }
             let known = self.events.known(thread);
+            let mut knows_all = true;
             for &event in &*open {
                 let event = self.events.get(event as usize);
                 if event.thread != thread && event.number > known.get(event.thread) {
+                    knows_all = false;
                     unknown.add_all(&event.footprint);
                 }
             }
-            if unknown.is_empty() {
+            if knows_all {
                 continue;
             }
             *is_guarded = true;
-            let pending = || dependence::accesses(point.pending[thread]);
-            if pending().any(|access| unknown.minds(access)) {
+            let mut is_met = false;
+            dependence::for_each_access(point.pending[thread], |access| is_met |= unknown.minds(access));
+            if is_met {
                 if thread == previous {
                     return false;
                 }
-                pending().for_each(|access| waiting.add(access));
+                dependence::for_each_access(point.pending[thread], |access| waiting.add(access));
             }
         }
         self.events.last().is_none_or(|event| !event.footprint.conflicts(waiting))
