@@ -42,6 +42,17 @@ pub fn accesses(operation: Operation) -> impl Iterator<Item = Access> {
     first.into_iter().chain(second)
 }
 
+/// Calls `see` with each of the [`accesses`] of the operation.
+#[inline]
+pub fn for_each_access(operation: Operation, mut see: impl FnMut(Access)) {
+    if operation.other.is_some() {
+        return accesses(operation).for_each(see);
+    }
+    if let Some(mode) = mode(operation.action).filter(|_| operation.object.is_some()) {
+        see(Access { object: operation.object, mode });
+    }
+}
+
 fn is_atomic(action: Action) -> bool {
     matches!(
         action,

@@ -237,6 +237,24 @@ impl Foreseen {
     }
 }
 
+/// Who takes the next step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// The thread.
+    pub thread: ThreadId,
+    /// It may be worth asking whether further steps can be taken without asking ([`Chooser::coasts`]).
+    pub may_coast: bool,
+}
+
+/// What steps may be taken without asking the chooser; see [`Chooser::coasts`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Leave {
+    /// Those that touch none of these objects, which are bits by number, nor one that has no bit.
+    pub minded: u64,
+    /// Only where nobody else can go on, not even early.
+    pub alone: bool,
+}
+
 /// Chooses. Given the same choices, a program must do the same.
 pub trait Chooser {
     /// The first decisions of the execution, in order, so that a program need not ask for them: where it comes to the
@@ -252,6 +270,11 @@ pub trait Chooser {
     /// Who takes the next step: a member of `point.enabled` or `point.early`. `None` gives the execution up.
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId>;
 
+    /// [`choose_thread`](Self::choose_thread), by a program that would go on without asking where it may.
+    fn choose_step(&mut self, point: &SchedulingPoint<'_>) -> Option<Choice> {
+        self.choose_thread(point).map(|thread| Choice { thread, may_coast: false })
+    }
+
     /// Which outcome the step has, below `point.count`.
     fn choose_branch(&mut self, point: &BranchPoint) -> u32;
 
@@ -266,12 +289,11 @@ pub trait Chooser {
         0
     }
 
-    /// Asked when a thread has been chosen, or has taken its step: whether it would be let go on after that step. The program may then
-    /// take further steps of that thread without asking or telling, as long as it can go on, has not paused, no operation of another
-    /// thread becomes another one, and none of its steps touches an object of these, which are bits by number, or one that has no bit. It
-    /// writes them down behind those that it is lent, of which the last one is the thread's, and gives all back, by
-    /// [`coasted`](Self::coasted), before it asks or tells anything else.
-    fn coasts(&mut self, _steps: &mut Vec<Coasted>) -> Option<u64> {
+    /// Asked when a thread has been chosen ([`Choice::may_coast`]), or has taken its step: whether it would be let go on after that step.
+    /// The program may then take further steps of that thread without asking or telling, as long as it can go on, has not paused, no
+    /// operation of another thread becomes another one, and the [`Leave`] allows it. It writes them down behind those that it is lent, of
+    /// which the last one is the thread's, and gives all back, by [`coasted`](Self::coasted), before it asks or tells anything else.
+    fn coasts(&mut self, _steps: &mut Vec<Coasted>) -> Option<Leave> {
         None
     }
 

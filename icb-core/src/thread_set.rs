@@ -112,6 +112,13 @@ impl ThreadSet {
         }
     }
 
+    /// Whether only these two threads, and members of the other set, are in it. Where there are many threads: `false`.
+    #[inline]
+    pub(crate) fn has_only(&self, one: usize, two: usize, other: &ThreadSet) -> bool {
+        let word = if one < 64 && two < 64 { 1 << one | 1 << two } else { 0 };
+        self.high.is_empty() && self.low & !(word | other.low) == 0
+    }
+
     /// The set as one word, a bit for each thread: all of it, as long as there are no more than [`WORD`](Self::WORD)
     /// threads.
     #[must_use]

@@ -115,7 +115,7 @@ impl AtomicStep {
         let short = self.running.with(|e| {
             let done = e.attention && !e.wants_more && shortly(e, self.object);
             if done {
-                e.tell_single(e.pending[e.current], mode);
+                e.tell_announced(mode);
             }
             done
         });
@@ -282,13 +282,35 @@ fn enter_attentively(
     action: Action,
     place: Place,
 ) -> ObjectId {
-    if !running.with(|e| e.wants_more) {
-        let me = running.quickly(|e| e.current);
-        return match running.with(|e| e.enter_telling(Operation::new(action, object), place)) {
-            Next::Stay => announced(running, me),
-            Next::Suspend => enter_later(running, target, me),
-        };
+    let operation = Operation::new(action, object);
+    if running.with(|e| e.coasting.is_on && e.coast_unannounced(operation, place)) {
+        return object;
     }
+    if running.quickly(|e| e.wants_more) {
+        return enter_watched(running, target, object, action, place);
+    }
+    enter_told(running, target, operation, place)
+}
+
+/// The way of an operation of which the chooser is told, and nobody wants to know more.
+#[inline(never)]
+fn enter_told(running: &'static Running, target: AtomicRef, operation: Operation, place: Place) -> ObjectId {
+    let me = running.quickly(|e| e.current);
+    match running.with(|e| e.enter_telling(operation, place)) {
+        Next::Stay => announced(running, me),
+        Next::Suspend => enter_later(running, target, me),
+    }
+}
+
+/// The way of any operation of which somebody wants to know more than the chooser.
+#[inline(never)]
+fn enter_watched(
+    running: &'static Running,
+    target: AtomicRef,
+    object: ObjectId,
+    action: Action,
+    place: Place,
+) -> ObjectId {
     let weak = running.with(|e| e.settings.weak_memory);
     let expected = matches!(action, Action::CompareExchange { .. }).then(|| running.expected.get());
     let operation = match weak {

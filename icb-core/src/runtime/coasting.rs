@@ -2,7 +2,7 @@
 //! handed over when something else is asked or told. See [`Chooser::coasts`](crate::program::Chooser::coasts).
 
 use super::execution::Execution;
-use crate::program::Coasted;
+use crate::program::{Coasted, Leave, Place};
 use crate::trace::{Access, Action, ObjectId, Operation, ThreadId};
 
 /// Objects that have a bit.
@@ -16,6 +16,8 @@ pub(super) struct Coasting {
     is_awaited: bool,
     /// Objects that must not be touched.
     minded: u64,
+    /// As long as nobody else can go on.
+    alone: bool,
     /// Threads that the chooser has been shown: one that the last of the steps has spawned is not among them.
     thread_count: usize,
     /// Lent by the chooser.
@@ -56,11 +58,12 @@ impl Execution {
     #[inline]
     pub(super) fn begin_coasting(&mut self) {
         let mut steps = std::mem::take(&mut self.coasting.steps);
-        let minded = self.ask(|chooser| chooser.coasts(&mut steps));
-        if let (Some(minded), Some(last)) = (minded, steps.last()) {
+        let leave = self.ask(|chooser| chooser.coasts(&mut steps));
+        if let (Some(Leave { minded, alone }), Some(last)) = (leave, steps.last()) {
             self.coasting.is_on = true;
             self.coasting.is_awaited = !last.is_taken;
             self.coasting.minded = minded;
+            self.coasting.alone = alone;
             self.coasting.thread_count = last.thread_count as usize;
         }
         self.coasting.steps = steps;
@@ -85,20 +88,8 @@ impl Execution {
     /// Takes the next step of the running thread without asking, if it goes on and nothing else is to be seen.
     #[inline]
     pub(super) fn coast(&mut self) -> bool {
-        let me = self.current;
-        let operation = self.pending[me];
-        let is_usual = self.goes_on(me)
-            && !self.yielded
-            && self.previous == Some(ThreadId::new(me))
-            && self.step_count < self.slow_from
-            && !self.tape.is_full()
-            && !self.wants_more
-            && !self.quarantine.has_news()
-            && self.counting == 0
-            && self.awaiting.is_empty()
-            && self.thread_count == self.coasting.thread_count;
-        let is_plain = self.coasting.allows(operation.object)
-            && !operation.other.is_some()
+        let operation = self.pending[self.current];
+        let is_plain = !operation.other.is_some()
             && matches!(
                 operation.action,
                 Action::Load(_)
@@ -117,14 +108,50 @@ impl Execution {
                     | Action::CountUp
                     | Action::OnceCheck
             );
-        if !(is_usual && is_plain) {
-            return false;
+        let coasts = is_plain && self.may_coast(operation.object);
+        if coasts {
+            self.write_down();
         }
-        let place = self.place();
+        coasts
+    }
+
+    /// [`coast`](Self::coast) for an operation on an atomic variable that has not been announced. It is to be, if the chooser has to be asked.
+    #[inline(always)]
+    pub(super) fn coast_unannounced(&mut self, operation: Operation, place: Place) -> bool {
+        let coasts = !self.threads.mine().may_spin() && self.may_coast(operation.object);
+        if coasts {
+            self.threads.mine().location = Some(place);
+            self.pending[self.current] = operation;
+            self.write_down();
+        }
+        coasts
+    }
+
+    /// Whether the running thread goes on, and with a step on this object, and nothing else is to be seen.
+    #[inline(always)]
+    fn may_coast(&self, object: ObjectId) -> bool {
+        let me = self.current;
+        self.coasting.allows(object)
+            && self.goes_on(me)
+            && !self.yielded
+            && self.previous == Some(ThreadId::new(me))
+            && self.step_count < self.slow_from
+            && !self.tape.is_full()
+            && !self.wants_more
+            && !self.quarantine.has_news()
+            && self.counting == 0
+            && self.awaiting.is_empty()
+            && self.thread_count == self.coasting.thread_count
+            && (!self.coasting.alone || (self.enabled.is_only(me) && self.early.is_empty()))
+    }
+
+    /// The running thread takes its next step, which is written down.
+    #[inline(always)]
+    fn write_down(&mut self) {
+        let (me, place) = (self.current, self.place());
         let step = self.point(place, true).written_down(me, me);
         self.coasting.steps.push(step);
         self.coasting.is_awaited = true;
         self.take_again(me);
-        true
     }
 }

@@ -3,7 +3,7 @@
 
 use super::execution::{Execution, Next, Script};
 use super::threads::{Life, Readiness};
-use crate::program::{BranchPoint, Chooser, End, Place, SchedulingPoint, ThreadSet};
+use crate::program::{BranchPoint, Choice, Chooser, End, Place, SchedulingPoint, ThreadSet};
 use crate::trace::{
     Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ScheduleEntry, ThreadId, table,
 };
@@ -96,22 +96,26 @@ impl Execution {
         if self.wants_more || !goes_on || self.quarantine.has_news() {
             return self.decide_attentively();
         }
-        self.catch_up();
+        // Nothing has been taken without asking since the telling began.
         let place = self.place();
         let counts_unchanged = !self.refresh_counts();
         let point = self.point(place, counts_unchanged);
-        let Some(thread) = self.ask(|chooser| chooser.choose_thread(&point)) else {
+        let Some(Choice { thread, may_coast }) = self.ask(|chooser| chooser.choose_step(&point)) else {
             let default = point.default_choice();
             return self.go_on_unchosen(default);
         };
         let next = thread.index();
         if self.goes_on(next) {
-            self.begin_coasting();
+            if may_coast {
+                self.begin_coasting();
+            }
             self.take_again(next);
             return Next::Stay;
         }
         let (preemption, early) = (point.is_preemption(thread), point.is_early(thread));
-        self.begin_coasting();
+        if may_coast {
+            self.begin_coasting();
+        }
         let me = self.current;
         self.take(next, preemption, early);
         if next == me { Next::Stay } else { Next::Suspend }
@@ -123,6 +127,9 @@ impl Execution {
         self.stop_coasting();
         if self.tells && !self.every_point && self.step_count >= self.slow_from {
             self.begin_telling();
+            if !self.wants_more && self.end.is_none() {
+                return self.decide_telling();
+            }
         }
         if self.every_point {
             self.note_freed();
@@ -205,6 +212,7 @@ impl Execution {
 
     /// The chooser knows what has been done so far, and is told of everything from here on.
     fn begin_telling(&mut self) {
+        self.catch_up();
         self.every_point = true;
         self.attention = true;
         self.slow_from = self.settings.max_steps;

@@ -96,6 +96,23 @@ impl Execution {
         self.tell(operation, &[Access { object: operation.object, mode }]);
     }
 
+    /// Tells the chooser that the running thread has done what it had announced, which is no pause and touches one object, where nobody
+    /// else wants to know.
+    #[inline(always)]
+    pub(super) fn tell_announced(&mut self, mode: Mode) {
+        let operation = self.pending[self.current];
+        let only = Access { object: operation.object, mode };
+        if self.coasting.is_on {
+            if !self.coasting.note(operation, only) {
+                self.tell_single(operation, mode);
+            }
+            return;
+        }
+        let thread = ThreadId::new(self.current);
+        let step = Taken { thread, operation, accesses: &[only], yielded: false };
+        self.ask(|chooser| chooser.stepped(&step));
+    }
+
     /// Tells the chooser of the step, if it wants to know. The accesses stand in `accesses`.
     #[inline]
     pub(super) fn tell_step(&mut self, operation: Operation) {

@@ -14,6 +14,7 @@ impl PartialOrder {
 
     /// Whether it changes nothing if somebody more is to be tried at the node. Where the bound allows nobody else, that the
     /// bound leaves somebody out has to be noted once.
+    #[inline]
     pub(super) fn takes_nobody(&self, index: usize) -> bool {
         let node = &self.nodes[index];
         node.is_full() || (node.spent && self.bound_pruned > 0)
@@ -60,12 +61,16 @@ impl PartialOrder {
         }
     }
 
+    #[inline(always)]
     fn add(&mut self, depth: usize, index: usize, thread: usize) {
         // Between a free step and the next one of its thread there is nothing to try that could not be tried before it.
         let index = self.events.get(index).first;
-        if self.takes_nobody(index) {
-            return;
+        if !self.takes_nobody(index) {
+            self.add_somebody(depth, index, thread);
         }
+    }
+
+    fn add_somebody(&mut self, depth: usize, index: usize, thread: usize) {
         let by = self.events.get(index).thread;
         let node = &self.nodes[index];
         let bounded = self.is_bounded() && self.flaw != Flaw::NoFallback;
@@ -73,6 +78,11 @@ impl PartialOrder {
         let one = self.flaw == Flaw::OneCandidate;
         if is_enabled && bounded && node.inherited(thread) {
             return self.nodes[index].add_all();
+        }
+        if is_enabled && thread != by && !one && node.enabled.has_only(by, thread, &node.todo) {
+            // Whoever else could lead to it is to be tried already.
+            self.nodes[index].todo.insert(thread);
+            return;
         }
         self.candidates.clear();
         if is_enabled && thread != by {

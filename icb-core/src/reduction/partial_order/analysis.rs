@@ -12,8 +12,18 @@ impl PartialOrder {
     /// with the newest event. `without` has no pending operation.
     #[inline]
     pub(super) fn analyse(&mut self, depth: usize, point: &SchedulingPoint<'_>, without: Option<usize>) {
-        let left = self.concerned(depth, 0) & !point.ended.word();
-        self.analyse_some(depth, point, without, 0, left);
+        let mut left = self.concerned(depth, 0) & !point.ended.word();
+        if self.flaw == Flaw::BlockedIgnored {
+            left &= point.enabled.word();
+        }
+        if let Some(without) = without.filter(|&without| without < ThreadSet::WORD) {
+            left &= !(1 << without);
+        }
+        while left != 0 {
+            let thread = left.trailing_zeros() as usize;
+            left &= left - 1;
+            self.analyse_thread(depth, thread, &point.pending[thread]);
+        }
         if self.pending.count() > ThreadSet::WORD {
             self.analyse_many(depth, point, without);
         }
@@ -28,7 +38,6 @@ impl PartialOrder {
     }
 
     /// Analyses those of the threads from `base` on that have a bit in `left`.
-    #[inline]
     fn analyse_some(
         &mut self,
         depth: usize,
@@ -41,14 +50,14 @@ impl PartialOrder {
             let thread = base + left.trailing_zeros() as usize;
             left &= left - 1;
             let ignored = self.flaw == Flaw::BlockedIgnored && !point.enabled.contains(thread);
-            if !ignored && Some(thread) != without && (base == 0 || !point.ended.contains(thread)) {
+            if !ignored && Some(thread) != without && !point.ended.contains(thread) {
                 self.analyse_thread(depth, thread, &point.pending[thread]);
             }
         }
     }
 
     /// The threads from `base` on, up to 64 of them, whose pending operation is new or conflicts with the newest event.
-    #[inline]
+    #[inline(always)]
     fn concerned(&self, depth: usize, base: usize) -> u64 {
         let Some(newest) = depth.checked_sub(1) else {
             return u64::MAX >> (64 - (self.pending.count() - base).min(64));
@@ -59,7 +68,7 @@ impl PartialOrder {
         if position < 64 { word | 1 << position } else { word }
     }
 
-    #[inline]
+    #[inline(always)]
     fn analyse_thread(&mut self, depth: usize, thread: usize, operation: &Operation) {
         self.clock_is_known = false;
         let want = self.pending.want(thread);
@@ -210,7 +219,7 @@ impl PartialOrder {
     }
 
     /// The step is the newest event; see [`Events::push`](super::events::Events::push).
-    #[inline]
+    #[inline(never)]
     pub(super) fn push_event(&mut self, step: &Taken<'_>, early: bool) {
         if step.accesses.len() > 1 && !step.yielded {
             return self.push_with_parts(step, early);

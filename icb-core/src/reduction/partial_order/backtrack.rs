@@ -74,7 +74,9 @@ impl PartialOrder {
                 self.depth = index;
                 continue;
             }
-            self.note_footprints(index);
+            if self.unnoted > 0 || self.coast.has_steps() {
+                self.note_footprints(index);
+            }
             if self.next_outcome(index) {
                 return true;
             }

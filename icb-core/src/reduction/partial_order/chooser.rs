@@ -4,16 +4,17 @@ use super::events::Event;
 use super::footprint::Footprint;
 use super::node::Branch;
 use super::{Flaw, PartialOrder, script};
-use crate::program::{BranchPoint, Chooser, Coasted, Foreseen, SchedulingPoint, Taken};
+use crate::program::{BranchPoint, Choice, Chooser, Coasted, Foreseen, Leave, SchedulingPoint, Taken};
 use crate::trace::{Access, Action, Mode, ObjectId, ThreadId};
 
 impl Chooser for PartialOrder {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
-        if self.cursor == self.depth && (self.coast.is_on || self.begin_coasting(point)) {
-            if let Some(thread) = self.coast(point) {
-                return Some(thread);
-            }
-            self.land();
+        self.choose_step(point).map(|choice| choice.thread)
+    }
+
+    fn choose_step(&mut self, point: &SchedulingPoint<'_>) -> Option<Choice> {
+        if self.cursor == self.depth && (self.coast.is_on || self.may_begin_to_coast(point)) {
+            return self.choose_coasting(point);
         }
         self.choose_analysing(point)
     }
@@ -57,7 +58,7 @@ impl Chooser for PartialOrder {
         self.divergence.clone()
     }
 
-    fn coasts(&mut self, steps: &mut Vec<Coasted>) -> Option<u64> {
+    fn coasts(&mut self, steps: &mut Vec<Coasted>) -> Option<Leave> {
         self.lend_steps(steps)
     }
 
@@ -72,12 +73,14 @@ impl Chooser for PartialOrder {
         if self.cursor <= self.kept {
             return;
         }
-        if self.events.len() + 1 == self.cursor {
-            let node = &self.nodes[self.cursor - 1];
-            let early = !node.early.is_empty() && node.is_early(step.thread.index());
-            self.push_event(step, early);
-        } else {
-            self.add_parts(step);
+        if self.events.len() + 1 != self.cursor {
+            return self.add_parts(step);
+        }
+        let node = &self.nodes[self.cursor - 1];
+        let early = !node.early.is_empty() && node.is_early(step.thread.index());
+        match *step.accesses {
+            [only] => self.events.push_single(step, only, early, self.budget.is_some()),
+            _ => self.push_event(step, early),
         }
     }
 
@@ -131,14 +134,31 @@ impl Chooser for PartialOrder {
 impl PartialOrder {
     /// [`choose_thread`](Chooser::choose_thread), where the execution does not coast.
     #[inline(never)]
-    fn choose_analysing(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
+    fn choose_analysing(&mut self, point: &SchedulingPoint<'_>) -> Option<Choice> {
         let place = Foreseen::place(point.place, point.enabled, point.early);
-        if self.cursor < self.depth {
-            return self.repeat(point, place);
+        let thread = if self.cursor < self.depth {
+            self.repeat(point, place)
+        } else {
+            self.push_continued(point, place).or_else(|| self.choose_anew(point, place))
+        };
+        thread.map(|thread| Choice { thread, may_coast: false })
+    }
+
+    /// [`choose_step`](Chooser::choose_step), where the execution coasts, or may begin to.
+    #[inline(never)]
+    fn choose_coasting(&mut self, point: &SchedulingPoint<'_>) -> Option<Choice> {
+        if self.coast.is_on || self.begin_coasting(point) {
+            if let Some(thread) = self.coast(point) {
+                return Some(Choice { thread, may_coast: true });
+            }
+            self.land();
         }
-        if let Some(thread) = self.push_continued(point, place) {
-            return Some(thread);
-        }
+        self.choose_analysing(point)
+    }
+
+    /// The execution is the first to come to this point: a node is made, the pending operations are analysed, and somebody is chosen.
+    #[inline(never)]
+    fn choose_anew(&mut self, point: &SchedulingPoint<'_>, place: u64) -> Option<ThreadId> {
         let index = self.cursor;
         self.arrive(index, point, place);
         self.analyse(index, point, None);
@@ -157,7 +177,7 @@ impl PartialOrder {
     }
 
     /// The execution is the first to come to this point: a node is made.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrive(&mut self, index: usize, point: &SchedulingPoint<'_>, place: u64) {
         self.events.introduce(point.pending.len());
         self.note_stop(index, point);
@@ -166,7 +186,7 @@ impl PartialOrder {
     }
 
     /// The thread has been chosen at the node, which has just been made.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_choice(
         &mut self,
         index: usize,
@@ -186,6 +206,7 @@ impl PartialOrder {
     }
 
     /// The thread of the newest step has taken another one that needed no decision: a part of the one before.
+    #[inline(never)]
     pub(super) fn add_parts(&mut self, step: &Taken<'_>) {
         for &access in step.accesses {
             self.analyse_part(access);
@@ -209,6 +230,7 @@ impl PartialOrder {
     }
 
     /// The choice at a node that exists. Those that all executions since have passed may not have been asked for.
+    #[inline(never)]
     fn repeat(&mut self, point: &SchedulingPoint<'_>, place: u64) -> Option<ThreadId> {
         let mut index = self.cursor;
         if let Some(last) = self.kept.checked_sub(1).filter(|&last| self.nodes[last].number < point.step) {
@@ -268,7 +290,7 @@ impl PartialOrder {
     }
 
     /// Whether the thread of the step before could go on right after it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_stop(&mut self, index: usize, point: &SchedulingPoint<'_>) {
         if let Some(before) = index.checked_sub(1) {
             let node = &mut self.nodes[before];
@@ -300,20 +322,24 @@ impl PartialOrder {
         for index in self.kept..end {
             let event = self.events.get(index);
             let Event { block, first, .. } = *event;
+            let spawns = matches!(event.action, Action::Spawn);
             if block > deepest {
                 // And so are those of all events after it.
                 break;
             }
             let is_spent = self.nodes[index].spent;
-            if is_spent && first == index {
+            if is_spent && first == index && self.nodes[block].spent {
                 // Nobody else is tried there, so nobody sleeps there because of this.
-                if self.nodes[block].spent {
-                    continue;
+                continue;
+            }
+            if first == index
+                && let Some(only) = event.only.filter(|_| !spawns)
+            {
+                if !is_spent && index <= deepest {
+                    self.nodes[index].step.add(only);
                 }
-                if let Some(only) = event.only.filter(|_| event.action != Action::Spawn) {
-                    self.nodes[block].block.add(only);
-                    continue;
-                }
+                self.nodes[block].block.add(only);
+                continue;
             }
             let mut spawn = Footprint::default();
             let footprint = match event.action {

@@ -1,6 +1,7 @@
 //! Coasting: the end of an execution that the bound leaves to the threads themselves, and that can show no alternative that is not known.
 //!
-//! Where the bound is spent, whoever runs goes on until it stops, and as long as then just one thread can go on there is nothing to choose.
+//! Where the bound is spent, whoever runs goes on until it stops, and as long as then just one thread can go on there is nothing to choose. Nor
+//! is there where all others are blocked, or have ended, whatever the bound allows.
 //! What races with such a step is to be tried before the step's block, or before an earlier event; where everybody is to be tried
 //! there already, nothing comes of it. Then steps are written down and not analysed. As soon as something else comes up, the
 //! search *lands*: it makes the nodes and events of the steps written down, and goes on as if it had done so all along.
@@ -11,14 +12,15 @@
 //! 2. The pending operation of another thread that conflicts with an open event: it is analysed anew when a step conflicts with it.
 //! 3. A thread that an open event has enabled (`Deferred`).
 //! 4. A choice that costs nothing: several threads that can go on where the one before has stopped, an outcome inside a step.
+//! 5. Where the bound is not spent: a choice that costs something, as soon as somebody else can go on, be it early, or an outcome at a cost.
 
 use super::events::{Event, is_free};
 use super::footprint::Footprint;
 use super::grow::may_be_freed;
 use super::node::Branch;
-use super::{Flaw, PartialOrder};
+use super::{Flaw, PartialOrder, script};
 use crate::dependence;
-use crate::program::{BranchPoint, Coasted, Foreseen, SchedulingPoint, Taken, ThreadSet};
+use crate::program::{BranchPoint, Coasted, Foreseen, Leave, SchedulingPoint, Taken, ThreadSet};
 use crate::trace::{Access, Action, ObjectId, Operation, ThreadId};
 
 /// What belongs to a step beside its operation.
@@ -53,6 +55,8 @@ mod price {
 #[derive(Debug, Default)]
 pub(super) struct Coast {
     pub(super) is_on: bool,
+    /// The bound may allow more, but as long as it coasts nobody else can go on, not even early.
+    is_alone: bool,
     steps: Vec<Coasted>,
     /// What steps touch that touch several objects, or none, by number of the step.
     several: Vec<(u32, Access)>,
@@ -92,9 +96,16 @@ impl Coast {
         while self.open.pop_if(|event| *event as usize >= kept).is_some() {}
     }
 
+    pub(super) fn has_steps(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
     /// Forgets the steps, each of which has cost so much.
     fn clear(&mut self, cost: i64) {
         self.is_on = false;
+        if self.steps.is_empty() {
+            return;
+        }
         self.counts.0 += self.steps.len() as u64;
         self.debt = (self.debt + cost * self.steps.len() as i64).max(price::START - price::MOST);
         self.steps.clear();
@@ -138,7 +149,7 @@ enum Next {
 
 impl Next {
     /// Who takes the next step, if there is nothing to choose.
-    #[inline]
+    #[inline(always)]
     fn at(point: &SchedulingPoint<'_>, previous: usize) -> Option<Next> {
         if point.enabled.contains(previous) && !point.yielded {
             return Some(Next::Same(previous));
@@ -158,29 +169,36 @@ impl Next {
 }
 
 impl PartialOrder {
-    /// Whether the execution can coast from this point on, where there is no node yet. It does then.
+    /// Whether it may be worth looking whether the execution can coast from a point on where there is no node yet.
     #[inline]
-    pub(super) fn begin_coasting(&mut self, point: &SchedulingPoint<'_>) -> bool {
-        let index = self.cursor;
-        let Some(parent) = index.checked_sub(1).map(|before| &self.nodes[before]) else { return false };
-        if self.bound_pruned == 0 || self.budget.is_none_or(|budget| parent.cost + 1 < budget) {
+    pub(super) fn may_begin_to_coast(&mut self, point: &SchedulingPoint<'_>) -> bool {
+        let Some(parent) = self.cursor.checked_sub(1).map(|before| &self.nodes[before]) else { return false };
+        let Some(budget) = self.budget else { return false };
+        // Its step may have cost something, or it did not.
+        let may_be_spent = self.bound_pruned > 0
+            && (parent.cost == budget || (parent.cost + 1 == budget && !parent.goes_on_plainly()));
+        if !may_be_spent && script::is_asked(point) {
             return false;
         }
-        if self.coast.debt > price::START {
+        let is_worth_it = self.coast.debt <= price::START;
+        if !is_worth_it {
             self.coast.debt -= price::ALLOWANCE;
-            return false;
         }
-        self.begin_coasting_there(point)
+        is_worth_it
     }
 
-    #[inline(never)]
-    fn begin_coasting_there(&mut self, point: &SchedulingPoint<'_>) -> bool {
+    /// Whether the execution can coast from this point on, where there is no node yet. It does then.
+    pub(super) fn begin_coasting(&mut self, point: &SchedulingPoint<'_>) -> bool {
         let index = self.cursor;
         let parent = &self.nodes[index - 1];
         let cost = parent.cost + parent.switch_cost(parent.chosen) + parent.branch_cost();
         let Some(previous) = point.previous.map(ThreadId::index) else { return false };
         let Some(next) = Next::at(point, previous) else { return false };
-        let is_usual = self.budget == Some(cost)
+        let is_spent = self.budget == Some(cost) && self.bound_pruned > 0;
+        if !is_spent && script::is_asked(point) {
+            return false;
+        }
+        let is_usual = self.is_bounded()
             && self.coasts
             && self.flaw == Flaw::None
             && self.events.len() == index
@@ -204,6 +222,7 @@ impl PartialOrder {
         }
         self.note_stop(index, point);
         self.coast.is_on = true;
+        self.coast.is_alone = !is_spent;
         self.coast.is_loose = false;
         self.coast.pending.clear();
         self.coast.pending.extend_from_slice(point.pending);
@@ -211,22 +230,27 @@ impl PartialOrder {
     }
 
     /// Whether somebody could be added before the event, or before its block.
+    #[inline(always)]
     fn is_open(&self, index: usize) -> bool {
         let event = self.events.get(index);
-        let is_closed = self.takes_nobody(event.first) && self.takes_nobody(event.block);
-        !(event.is_free() || is_closed)
+        let Event { first, block, .. } = *event;
+        let is_closed = self.takes_nobody(first) && (first == block || self.takes_nobody(block));
+        !is_closed && !event.is_free()
     }
 
     /// Events that are not open will not be: nodes only gain those that are to be tried. Those that were open are looked at again once in
     /// each execution.
     fn look_for_open_events(&mut self) {
         let mut open = std::mem::take(&mut self.coast.open);
-        if !std::mem::replace(&mut self.coast.is_fresh, true) {
+        if !std::mem::replace(&mut self.coast.is_fresh, true) && !open.is_empty() {
             open.retain(|&event| self.is_open(event as usize));
         }
         let count = self.events.len();
-        let unjudged = self.coast.judged..count;
-        open.extend(unjudged.filter(|&event| self.is_open(event)).map(|event| event as u32));
+        for event in self.coast.judged..count {
+            if self.is_open(event) {
+                open.push(event as u32);
+            }
+        }
         let pairs = open.len() * (1 + self.events.thread_count());
         self.coast.debt += price::LOOK + price::OPEN * pairs as i64;
         self.coast.open = open;
@@ -241,29 +265,34 @@ impl PartialOrder {
             return true;
         }
         waiting.clear();
-        unknown.resize_with(unknown.len().max(point.pending.len()), Footprint::default);
+        if unknown.len() < point.pending.len() {
+            unknown.resize_with(point.pending.len(), Footprint::default);
+        }
         for (thread, unknown) in unknown.iter_mut().enumerate().take(point.pending.len()) {
             unknown.clear();
             if point.ended.contains(thread) {
                 continue;
             }
             let known = self.events.known(thread);
+            let mut knows_all = true;
             for &event in &*open {
                 let event = self.events.get(event as usize);
                 if event.thread != thread && event.number > known.get(event.thread) {
+                    knows_all = false;
                     unknown.add_all(&event.footprint);
                 }
             }
-            if unknown.is_empty() {
+            if knows_all {
                 continue;
             }
             *is_guarded = true;
-            let pending = || dependence::accesses(point.pending[thread]);
-            if pending().any(|access| unknown.minds(access)) {
+            let mut is_met = false;
+            dependence::for_each_access(point.pending[thread], |access| is_met |= unknown.minds(access));
+            if is_met {
                 if thread == previous {
                     return false;
                 }
-                pending().for_each(|access| waiting.add(access));
+                dependence::for_each_access(point.pending[thread], |access| waiting.add(access));
             }
         }
         self.events.last().is_none_or(|event| !event.footprint.conflicts(waiting))
@@ -277,6 +306,9 @@ impl PartialOrder {
         let next = follows.thread();
         let wanted = &point.pending[previous];
         let coast = &mut self.coast;
+        if coast.is_alone && script::is_asked(point) {
+            return None;
+        }
         match follows {
             Next::Same(_) if coast.is_loose && !is_free(wanted.action) => return None,
             Next::Same(_) => {}
@@ -303,10 +335,10 @@ impl PartialOrder {
 
     /// What steps that the program takes without asking must not touch, in bits; `None`: it is to ask. It writes them down itself.
     #[inline]
-    pub(super) fn lend_steps(&mut self, lent: &mut Vec<Coasted>) -> Option<u64> {
+    pub(super) fn lend_steps(&mut self, lent: &mut Vec<Coasted>) -> Option<Leave> {
         let minded = self.minded()?;
         std::mem::swap(&mut self.coast.steps, lent);
-        Some(minded)
+        Some(Leave { minded, alone: self.coast.is_alone })
     }
 
     #[inline]
@@ -325,7 +357,7 @@ impl PartialOrder {
     }
 
     /// The step that has been written down last has been taken; or its thread has done one more that needed no choice.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn note_coasted(&mut self, step: &Taken<'_>) {
         let coast = &mut self.coast;
         let minds = step.accesses.iter().any(|&access| coast.minds(step.thread.index(), access));
@@ -379,7 +411,8 @@ impl PartialOrder {
     /// An outcome inside a step that is written down: the first, if the others cannot be afforded. `None`: the execution
     /// has landed.
     pub(super) fn coasted_outcome(&mut self, point: &BranchPoint, place: u64) -> Option<u32> {
-        if !point.costly || self.coast.steps.last().is_none_or(|step| step.is_taken) {
+        let last = self.coast.steps.last();
+        if !point.costly || self.coast.is_alone || last.is_none_or(|step| step.is_taken) {
             self.land();
             return None;
         }

@@ -257,13 +257,43 @@ impl Events {
 
     /// A step has been taken; `early`: at a cost, by a thread that could not go on, so that leaving it was free; `fuses`:
     /// free steps belong to what they lead to.
-    #[inline]
     pub(super) fn push(&mut self, step: &Taken<'_>, early: bool, fuses: bool) {
+        if let &[only] = step.accesses {
+            return self.push_single(step, only, early, fuses);
+        }
+        let (before, event, touches) = self.add(step, early, fuses);
+        event.footprint.clear();
+        step.accesses.iter().for_each(|&access| event.footprint.add(access));
+        event.only = event.footprint.only();
+        for &access in step.accesses {
+            touches.unseen(access, &mut event.clock, |touch, clock| {
+                clock.join(&before[touch.event as usize].clock);
+            });
+            touches.push(before.len() as u32, event.thread as u32, event.number, access);
+        }
+    }
+
+    /// [`push`](Self::push) for a step that has touched just this.
+    #[inline(always)]
+    pub(super) fn push_single(&mut self, step: &Taken<'_>, only: Access, early: bool, fuses: bool) {
+        let (before, event, touches) = self.add(step, early, fuses);
+        event.footprint.set(only);
+        event.only = Some(only);
+        let (index, thread, number) = (before.len() as u32, step.thread.index() as u32, event.number);
+        touches.meet(index, thread, number, only, &mut event.clock, |touch, clock| {
+            clock.join(&before[touch.event as usize].clock);
+        });
+    }
+
+    /// An event for the step, but for what it touches: the events before it, it, and what these have touched.
+    #[inline(always)]
+    fn add(&mut self, step: &Taken<'_>, early: bool, fuses: bool) -> (&[Event], &mut Event, &mut Touches) {
         let thread = step.thread.index();
         let index = self.count;
         if self.all.len() == index {
-            self.all.push(Event::default());
+            self.grow();
         }
+        self.count += 1;
         let (before, rest) = self.all.split_at_mut(index);
         let event = &mut rest[0];
         (event.block, event.first) = match before.last() {
@@ -292,27 +322,12 @@ impl Events {
         event.counts_down = matches!(action, Action::CountDown);
         event.looks = false;
         event.thread_count = self.thread_count;
-        self.count += 1;
-        let touches = &mut self.touches;
-        let mut meet = |access: Access| {
-            touches.unseen(access, &mut event.clock, |touch, clock| {
-                clock.join(&before[touch.event as usize].clock);
-            });
-            touches.push(index as u32, thread as u32, number, access);
-        };
-        match step.accesses {
-            &[only] => {
-                event.footprint.set(only);
-                event.only = Some(only);
-                meet(only);
-            }
-            all => {
-                event.footprint.clear();
-                all.iter().for_each(|&access| event.footprint.add(access));
-                event.only = event.footprint.only();
-                all.iter().for_each(|&access| meet(access));
-            }
-        }
+        (before, event, &mut self.touches)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.all.push(Event::default());
     }
 
     /// A count goes down in the newest event.

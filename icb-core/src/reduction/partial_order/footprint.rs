@@ -30,20 +30,26 @@ impl Footprint {
             return self.add_high(access);
         }
         let bit = 1 << index;
-        match access.mode {
-            Mode::Read => self.reads |= bit,
-            Mode::Update => self.updates |= bit,
-            Mode::Write => self.writes |= bit,
+        if self.writes & bit != 0 {
+            return;
         }
-        self.normalise();
-    }
-
-    /// What is touched in several ways is written.
-    #[inline]
-    fn normalise(&mut self) {
-        self.writes |= self.reads & self.updates;
-        self.reads &= !self.writes;
-        self.updates &= !self.writes;
+        let (same, other) = match access.mode {
+            Mode::Read => (&mut self.reads, &mut self.updates),
+            Mode::Update => (&mut self.updates, &mut self.reads),
+            Mode::Write => {
+                self.writes |= bit;
+                self.reads &= !bit;
+                self.updates &= !bit;
+                return;
+            }
+        };
+        if *other & bit == 0 {
+            *same |= bit;
+        } else {
+            // What is touched in several ways is written.
+            *other &= !bit;
+            self.writes |= bit;
+        }
     }
 
     #[cold]
@@ -64,10 +70,10 @@ impl Footprint {
             (self.reads, self.updates, self.writes) = (0, 0, 0);
             return self.add_high(access);
         }
-        let bit = 1 << index;
-        self.reads = if access.mode == Mode::Read { bit } else { 0 };
-        self.updates = if access.mode == Mode::Update { bit } else { 0 };
-        self.writes = if access.mode == Mode::Write { bit } else { 0 };
+        let is = |mode: Mode| u64::from(access.mode == mode) << index;
+        self.reads = is(Mode::Read);
+        self.updates = is(Mode::Update);
+        self.writes = is(Mode::Write);
     }
 
     #[inline]
@@ -207,12 +213,15 @@ impl Footprint {
     /// The part of it that touches objects numbered below this.
     pub(super) fn below(&self, object_count: usize) -> Footprint {
         let known = if object_count >= BITS { u64::MAX } else { (1 << object_count) - 1 };
-        let high = self.high.iter().copied().filter(|access| access.object.index() < object_count);
+        let mut high = Vec::new();
+        if !self.high.is_empty() {
+            high.extend(self.high.iter().filter(|access| access.object.index() < object_count));
+        }
         Footprint {
             reads: self.reads & known,
             updates: self.updates & known,
             writes: self.writes & known,
-            high: high.collect(),
+            high,
         }
     }
 

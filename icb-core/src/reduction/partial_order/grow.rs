@@ -21,7 +21,6 @@ impl PartialOrder {
             && point.early.is_empty()
             && point.enabled.contains(thread)
             && parent.chosen == thread
-            && parent.sleep.is_empty()
             && parent.branches.is_empty()
             && self.events.len() == index
             && self.events.thread_count() == count
@@ -30,6 +29,9 @@ impl PartialOrder {
             && self.budget.is_some();
         let event = self.events.last().filter(|_| is_usual)?;
         let only = event.only?;
+        if !parent.sleep.is_empty() && !parent.wakes_all(event, true) {
+            return None;
+        }
         if may_be_freed(point.pending[point.enabled.first()?]) {
             return None;
         }
@@ -45,7 +47,9 @@ impl PartialOrder {
         node.previous_blocked = false;
         node.cost = parent.cost + parent.switch_cost(thread);
         node.todo.insert(thread);
-        node.sleep.clear();
+        if !node.sleep.is_empty() {
+            node.sleep.clear();
+        }
         node.inherited_count = 0;
         node.chosen = thread;
         node.place = place;
@@ -63,11 +67,11 @@ impl PartialOrder {
     }
 
     /// A new node for the state in which the running execution is.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_node(&mut self, point: &SchedulingPoint<'_>, place: u64) {
         let index = self.depth;
         if self.nodes.len() == index {
-            self.nodes.push(Node::default());
+            self.add_slot();
         }
         self.depth += 1;
         let (before, rest) = self.nodes.split_at_mut(index);
@@ -79,18 +83,7 @@ impl PartialOrder {
         node.previous_yielded = point.yielded;
         node.place = place;
         node.number = point.step;
-        node.previous_blocked =
-            node.previous.is_some_and(|p| !point.enabled.contains(p) && !point.ended.contains(p));
-        if let Some(previous) = node.previous.filter(|_| node.previous_blocked) {
-            node.previous_pending.copy_from(&self.pending.footprint(previous));
-            let block = self.events.last().map_or(0, |event| event.block);
-            if self.events.len() == index && (block..index).all(|event| self.events.get(event).is_free()) {
-                // It came here without doing anything, and might as well have come later: who counts is the one before.
-                let before = &before[block];
-                node.previous_blocked = before.previous_blocked;
-                node.previous_pending.copy_from(&before.previous_pending);
-            }
-        }
+        node.previous_blocked = false;
         node.cost = 0;
         node.object_count = self.pending.object_count;
         match (before.last(), self.events.last()) {
@@ -107,6 +100,7 @@ impl PartialOrder {
         }
         node.inherited_count = node.sleep.len();
         node.spent = node.is_spent(self.budget);
+        let blocked = node.previous.filter(|&p| !point.enabled.contains(p) && !point.ended.contains(p));
         if !node.early.is_empty() {
             // Early steps are an alternative wherever they are possible.
             node.early.iter().for_each(|thread| node.todo.insert(thread));
@@ -116,6 +110,31 @@ impl PartialOrder {
             && node.enabled.iter().all(|t| may_be_freed(point.pending[t]));
         if node.freed {
             node.enabled.iter().for_each(|thread| node.todo.insert(thread));
+        }
+        if let Some(previous) = blocked {
+            self.note_blocked(index, previous);
+        }
+    }
+
+    #[cold]
+    fn add_slot(&mut self) {
+        self.nodes.push(Node::default());
+    }
+
+    /// The thread that ran before is blocked at the new node.
+    #[inline(never)]
+    fn note_blocked(&mut self, index: usize, previous: usize) {
+        let (before, rest) = self.nodes.split_at_mut(index);
+        let node = &mut rest[0];
+        let block = self.events.last().map_or(0, |event| event.block);
+        if self.events.len() == index && (block..index).all(|event| self.events.get(event).is_free()) {
+            // It came here without doing anything, and might as well have come later: who counts is the one before.
+            let before = &before[block];
+            node.previous_blocked = before.previous_blocked;
+            node.previous_pending.copy_from(&before.previous_pending);
+        } else {
+            node.previous_blocked = true;
+            node.previous_pending.copy_from(&self.pending.footprint(previous));
         }
     }
 

@@ -128,7 +128,9 @@ impl Node {
     #[inline]
     pub(super) fn inherit(&mut self, parent: &Node, event: &Event, bounded: bool) {
         if parent.sleep.is_empty() {
-            self.sleep.clear();
+            if !self.sleep.is_empty() {
+                self.sleep.clear();
+            }
         } else {
             self.inherit_some(parent, event, bounded);
         }
@@ -192,17 +194,28 @@ impl Node {
         self.branches.is_empty() && self.todo.is_only(self.chosen)
     }
 
+    /// Whether the thread that ran before goes on here, with a step that costs nothing whatever its outcome.
+    #[inline]
+    pub(super) fn goes_on_plainly(&self) -> bool {
+        self.previous == Some(self.chosen) && self.early.is_empty() && self.branches.is_empty()
+    }
+
     /// Whether somebody is still to be tried after the choice.
     pub(super) fn has_left(&self) -> bool {
         self.todo.iter().any(|thread| thread != self.chosen && !self.done.contains(thread))
     }
 
     /// What it costs to let the thread run here.
-    #[inline]
+    #[inline(always)]
     pub(super) fn switch_cost(&self, thread: usize) -> u32 {
         if self.previous == Some(thread) && self.early.is_empty() {
             return 0;
         }
+        self.cost_of_another(thread)
+    }
+
+    #[inline(never)]
+    fn cost_of_another(&self, thread: usize) -> u32 {
         let preempts = self.previous.is_some_and(|previous| {
             previous != thread && !self.previous_yielded && self.enabled.contains(previous)
         });

@@ -135,7 +135,7 @@ impl Pending {
     }
 
     /// Reads the pending operation of the thread that took the last step; all others are what they were.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_own(&mut self, thread: usize, point: &SchedulingPoint<'_>) {
         self.object_count = 0;
         let operation = &point.pending[thread];

@@ -52,7 +52,7 @@ impl Script {
 }
 
 /// Whether a program that is not told of everything asks at this point.
-#[inline]
+#[inline(always)]
 pub(super) fn is_asked(point: &SchedulingPoint<'_>) -> bool {
     !point.early.is_empty() || point.enabled.first().is_none_or(|first| !point.enabled.is_only(first))
 }

@@ -72,7 +72,7 @@ impl Touches {
 
     /// Calls `see` with each touch that an access made now would depend on and that the clock has not seen, the newest first.
     /// What comes before a write need not be looked at.
-    #[inline(always)]
+    #[inline]
     pub(super) fn unseen(
         &self,
         access: Access,
@@ -95,8 +95,59 @@ impl Touches {
         }
     }
 
-    /// What one event touches in several ways is written.
+    /// A new event touches just this object: calls `see` as [`unseen`](Self::unseen) does, and adds the touch.
     #[inline(always)]
+    pub(super) fn meet(
+        &mut self,
+        index: u32,
+        thread: u32,
+        number: u32,
+        access: Access,
+        clock: &mut VectorClock,
+        mut see: impl FnMut(&Touch, &mut VectorClock),
+    ) {
+        let (mode, object) = (access.mode, access.object.index());
+        if self.newest.len() <= object {
+            self.make_room(object);
+        }
+        let Touches { all, newest } = self;
+        let newest = &mut newest[object];
+        let at = |position: u32| all.get((position as usize).wrapping_sub(1));
+        let before = *newest;
+        let (mut elsewhere, mut otherwise) = (before, before);
+        let mut next = at(before);
+        if let Some(touch) = next {
+            if touch.thread == thread {
+                elsewhere = touch.elsewhere;
+            }
+            if touch.mode == mode {
+                otherwise = touch.otherwise;
+            }
+        }
+        while let Some(touch) = next {
+            if touch.commutes(mode) {
+                next = at(touch.otherwise);
+                continue;
+            }
+            if touch.number > clock.get(touch.thread as usize) {
+                see(touch, clock);
+            }
+            if touch.mode == Mode::Write {
+                break;
+            }
+            next = at(touch.before);
+        }
+        let object = object as u32;
+        all.push(Touch { event: index, thread, number, mode, object, before, elsewhere, otherwise });
+        *newest = all.len() as u32;
+    }
+
+    #[cold]
+    fn make_room(&mut self, object: usize) {
+        self.newest.resize(object + 1, 0);
+    }
+
+    /// What one event touches in several ways is written.
     pub(super) fn push(&mut self, index: u32, thread: u32, number: u32, access: Access) {
         let object = access.object.index();
         if self.newest.len() <= object {
