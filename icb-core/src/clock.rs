@@ -166,8 +166,12 @@ impl VectorClock {
 
     /// Whether `other` has seen everything that this clock has.
     #[must_use]
+    #[inline]
     pub fn le(&self, other: &VectorClock) -> bool {
-        self.first_beyond(other).is_none()
+        let (mine, theirs) = (&self.inline, &other.inline);
+        // All of them, in a few instructions, instead of the first one.
+        let beyond = (0..INLINE).fold(false, |beyond, at| beyond | (mine[at] > theirs[at]));
+        !beyond && (self.spill.is_empty() || self.first_beyond(other).is_none())
     }
 
     /// The first thread of which this clock has seen more than `other`.

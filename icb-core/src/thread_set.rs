@@ -81,6 +81,18 @@ impl ThreadSet {
         }
     }
 
+    /// Adds these of the first [`WORD`](Self::WORD) threads, a bit for each.
+    #[inline]
+    pub(crate) fn insert_all(&mut self, threads: u64) {
+        self.low |= threads;
+    }
+
+    /// Takes these of the first [`WORD`](Self::WORD) threads out, a bit for each.
+    #[inline]
+    pub(crate) fn remove_all(&mut self, threads: u64) {
+        self.low &= !threads;
+    }
+
     /// Empties the set.
     #[inline]
     pub fn clear(&mut self) {

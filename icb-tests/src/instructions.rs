@@ -8,8 +8,8 @@ use icb_core::explore::{Explorer, Options};
 use icb_core::program::Strategy;
 use icb_core::reduction::PartialOrder;
 use icb_core::search::ContextBounded;
-use icb_std::sync::Mutex;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use icb_std::sync::{Condvar, Mutex};
 use icb_std::thread;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -56,6 +56,26 @@ fn locks(count: usize) {
     other.join().unwrap();
 }
 
+/// Two threads put two items each into a buffer of one, from which a third takes them: a mutex and two condition variables.
+fn buffer() {
+    let shared = Arc::new((Mutex::new(0), Condvar::new(), Condvar::new()));
+    let put = |shared: &(Mutex<u32>, Condvar, Condvar)| {
+        for _ in 0..2 {
+            let mut count = shared.1.wait_while(shared.0.lock().unwrap(), |count| *count == 1).unwrap();
+            *count += 1;
+            shared.2.notify_one();
+        }
+    };
+    let spawn = |shared: Arc<(Mutex<u32>, Condvar, Condvar)>| thread::spawn(move || put(&shared));
+    let producers = [spawn(shared.clone()), spawn(shared.clone())];
+    for _ in 0..4 {
+        let mut count = shared.2.wait_while(shared.0.lock().unwrap(), |count| *count == 0).unwrap();
+        *count -= 1;
+        shared.1.notify_one();
+    }
+    producers.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
 /// Three threads that do nothing.
 fn threads() {
     let all: Vec<_> = (0..3).map(|_| thread::spawn(|| ())).collect();
@@ -63,7 +83,7 @@ fn threads() {
 }
 
 /// What is counted: the step path, with and without a reduction, and the life of threads.
-pub const CASES: [Case; 6] = [
+pub const CASES: [Case; 8] = [
     Case {
         name: "2 threads, 100 atomic operations each, every execution",
         reduced: false,
@@ -95,6 +115,18 @@ pub const CASES: [Case; 6] = [
         program: || atomics(6),
     },
     Case { name: "3 threads that do nothing, every execution", reduced: false, bound: 4, program: threads },
+    Case {
+        name: "a buffer of one item between 2 producers and a consumer, every execution",
+        reduced: false,
+        bound: 2,
+        program: buffer,
+    },
+    Case {
+        name: "a buffer of one item between 2 producers and a consumer, reduced",
+        reduced: true,
+        bound: 2,
+        program: buffer,
+    },
 ];
 
 impl Case {

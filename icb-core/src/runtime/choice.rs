@@ -172,6 +172,7 @@ impl Execution {
     fn leave_waiting(&mut self, next: usize) {
         self.threads[next].awaiting = false;
         self.waiting.remove(next);
+        self.forget_locker(next);
         self.early.remove(next);
         self.enabled.insert(next);
         if self.waiting.is_empty() {

@@ -47,7 +47,7 @@ impl Execution {
                 // It is enabled, as whoever runs is. If another thread is chosen, it is among the waiting from then on.
                 self.threads.mine().readiness = readiness;
             } else {
-                self.begin_waiting(me);
+                self.begin_waiting(me, operation.action);
                 self.settle(me, readiness);
             }
         }
@@ -55,20 +55,21 @@ impl Execution {
 
     /// Others can change whether the thread's pending operation can take effect.
     #[inline(always)]
-    fn begin_waiting(&mut self, thread: usize) {
+    fn begin_waiting(&mut self, thread: usize, action: Action) {
         let Operation { object, other, .. } = self.pending[thread];
         self.waited |= match self.threads[thread].awaiting {
             true => u64::MAX,
             false => waited_bit(object) | waited_bit(other),
         };
         self.waiting.insert(thread);
+        self.note_locker(thread, Operation { action, object, other });
     }
 
     /// Another thread has been chosen instead of the one that has just announced its operation.
     #[inline(always)]
     pub(super) fn stand_back(&mut self, me: usize, action: Action) {
         if may_block(action) {
-            self.begin_waiting(me);
+            self.begin_waiting(me, action);
         }
     }
 
@@ -420,7 +421,7 @@ impl Execution {
     }
 
     #[inline(always)]
-    fn settle(&mut self, thread: usize, readiness: Readiness) {
+    pub(super) fn settle(&mut self, thread: usize, readiness: Readiness) {
         self.threads[thread].readiness = readiness;
         if readiness == Readiness::Ready {
             self.enabled.insert(thread);

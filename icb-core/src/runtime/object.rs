@@ -162,17 +162,84 @@ impl Handle {
         let running = running()?;
         let location = Location::caller();
         let object = self.resolve(running, &init, location);
-        let effect = match action {
-            // Of which there are most.
-            Action::Lock => perform_here(running, || Operation::new(Action::Lock, object), location, false),
-            _ => perform(running, Operation::new(action, object), location, false),
-        };
+        let effect = perform(running, Operation::new(action, object), location, false);
+        self.check_freed(running, &init, location);
+        Some(effect)
+    }
+
+    /// [`perform`](Self::perform), compiled anew for a caller who knows the action.
+    #[inline(always)]
+    fn perform_here(
+        &self,
+        init: &ObjectInit,
+        action: Action,
+        changed: bool,
+        location: &'static Location<'static>,
+    ) -> Option<Effect> {
+        let running = running()?;
+        let object = self.resolve(running, init, location);
+        let effect = perform_here(running, || Operation::new(action, object), location, changed);
+        Some(effect)
+    }
+
+    /// [`perform_here`](Self::perform_here), after which it is asked whether the object's memory has been freed meanwhile.
+    #[inline(always)]
+    fn perform_shortly(
+        &self,
+        init: &ObjectInit,
+        action: Action,
+        location: &'static Location<'static>,
+    ) -> Option<Effect> {
+        let effect = self.perform_here(init, action, false, location);
+        if self.word.load(Ordering::Relaxed) == FREED {
+            self.check_freed(running()?, init, location);
+        }
+        effect
+    }
+
+    /// While the thread waited for its turn, or for the object, the object's memory may have been freed.
+    #[inline]
+    fn check_freed(&self, running: &Running, init: &ObjectInit, location: &'static Location<'static>) {
         if self.word.load(Ordering::Relaxed) == FREED && !running.quickly(|e| e.giving_up) {
-            // While the thread waited for its turn, or for the object.
-            gone(running, &init, location);
+            gone(running, init, location);
             halt(running);
         }
-        Some(effect)
+    }
+
+    /// [`perform`](Self::perform) for `Lock`.
+    #[track_caller]
+    pub fn lock(&self, init: ObjectInit) -> Option<Effect> {
+        self.perform_shortly(&init, Action::Lock, Location::caller())
+    }
+
+    /// [`perform`](Self::perform) for `NotifyOne`.
+    #[track_caller]
+    pub fn notify_one(&self, init: ObjectInit) -> Option<Effect> {
+        self.perform_shortly(&init, Action::NotifyOne, Location::caller())
+    }
+
+    /// [`perform`](Self::perform) for `NotifyAll`.
+    #[track_caller]
+    pub fn notify_all(&self, init: ObjectInit) -> Option<Effect> {
+        self.perform_shortly(&init, Action::NotifyAll, Location::caller())
+    }
+
+    /// [`perform`](Self::perform) for `ReadLock`.
+    #[track_caller]
+    pub fn read_lock(&self, init: ObjectInit) -> Option<Effect> {
+        self.perform_shortly(&init, Action::ReadLock, Location::caller())
+    }
+
+    /// [`perform`](Self::perform) for `ReadUnlock`.
+    #[track_caller]
+    pub fn read_unlock(&self, init: ObjectInit) -> Option<Effect> {
+        self.perform_shortly(&init, Action::ReadUnlock, Location::caller())
+    }
+
+    /// [`perform`](Self::perform) for `WriteLock`.
+    #[track_caller]
+    pub fn write_lock(&self, init: ObjectInit) -> Option<Effect> {
+        self.perform_shortly(&init, Action::WriteLock, Location::caller())
     }
 
     /// Like [`perform`](Self::perform) for `Unlock` and `WriteUnlock`: `changed` tells whether the guarded data
@@ -183,32 +250,44 @@ impl Handle {
         let running = running()?;
         let location = Location::caller();
         let object = self.resolve(running, &init, location);
-        Some(match action {
-            Action::Unlock => {
-                perform_here(running, || Operation::new(Action::Unlock, object), location, changed)
-            }
-            _ => perform(running, Operation::new(action, object), location, changed),
-        })
+        Some(perform(running, Operation::new(action, object), location, changed))
     }
 
-    /// A condvar operation (`Wait`, `Reacquire`): `self` is the condvar, `mutex` its mutex. `timeout` is the
-    /// length of a timed wait. The caller performs `Wait`, then `Reacquire`; the answer of `Reacquire` is `Done`
-    /// or `TimedOut`.
+    /// [`perform_unlock`](Self::perform_unlock) for `Unlock`.
     #[track_caller]
-    pub fn perform_wait(
+    pub fn unlock(&self, init: ObjectInit, changed: bool) -> Option<Effect> {
+        self.perform_here(&init, Action::Unlock, changed, Location::caller())
+    }
+
+    /// [`perform_unlock`](Self::perform_unlock) for `WriteUnlock`.
+    #[track_caller]
+    pub fn write_unlock(&self, init: ObjectInit, changed: bool) -> Option<Effect> {
+        self.perform_here(&init, Action::WriteUnlock, changed, Location::caller())
+    }
+
+    /// `Wait`, then `Reacquire`: `self` is the condvar, `mutex` its mutex. `timeout` is the length of a timed wait. The answer is that of
+    /// `Reacquire`, `Done` or `TimedOut`.
+    #[track_caller]
+    pub fn wait(
         &self,
         init: ObjectInit,
         mutex: &Handle,
         mutex_init: ObjectInit,
-        action: Action,
         timeout: Option<Duration>,
     ) -> Option<Effect> {
         let running = running()?;
         let location = Location::caller();
-        let mutex = mutex.resolve(running, &mutex_init, location);
-        let condvar = self.resolve(running, &init, location);
-        running.with(|e| e.threads[e.current].timeout = timeout.unwrap_or_default());
-        Some(perform(running, Operation::with_other(action, condvar, mutex), location, false))
+        let other = mutex.resolve(running, &mutex_init, location);
+        let object = self.resolve(running, &init, location);
+        let timed = timeout.is_some();
+        running.quickly(|e| e.threads.mine().timeout = timeout.unwrap_or_default());
+        let waits = || Operation::with_other(Action::Wait { timed }, object, other);
+        perform_here(running, waits, location, false);
+        // Their memory may have been freed before the thread came to wait.
+        let other = mutex.resolve(running, &mutex_init, location);
+        let object = self.resolve(running, &init, location);
+        let takes = || Operation::with_other(Action::Reacquire { timed }, object, other);
+        Some(perform_here(running, takes, location, false))
     }
 
     /// Like [`perform`](Self::perform) for a receive that may expire after `timeout`.

@@ -253,6 +253,14 @@ pub(super) fn perform_here(
     let done = match operation.action {
         Action::Lock => e.lock_shortly(operation.object),
         Action::Unlock => e.unlock_shortly(operation.object, changed),
+        Action::Wait { .. } => e.wait_shortly(operation.object, operation.other),
+        Action::Reacquire { .. } => e.reacquire_shortly(operation.object, operation.other),
+        Action::NotifyOne => e.notify_shortly(operation.object, false),
+        Action::NotifyAll => e.notify_shortly(operation.object, true),
+        Action::ReadLock => e.read_lock_shortly(operation.object),
+        Action::ReadUnlock => e.read_unlock_shortly(operation.object),
+        Action::WriteLock => e.write_lock_shortly(operation.object),
+        Action::WriteUnlock => e.write_unlock_shortly(operation.object, changed),
         _ => false,
     };
     let effect = if done { Effect::Done } else { e.apply(operation, changed) };

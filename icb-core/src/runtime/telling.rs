@@ -125,7 +125,7 @@ impl Execution {
 
     /// Tells the chooser of the step, unless it has been written down where it is not asked.
     #[inline(always)]
-    fn tell(&mut self, operation: Operation, accesses: &[Access]) {
+    pub(super) fn tell(&mut self, operation: Operation, accesses: &[Access]) {
         if let &[only] = accesses
             && self.coasting.note(operation, only)
         {

@@ -91,7 +91,7 @@ impl Execution {
             State::Cell(_) => "a cell",
             State::Mutex { .. } => "a Mutex",
             State::RwLock { .. } => "an RwLock",
-            State::Condvar { .. } => "a Condvar",
+            State::Condvar => "a Condvar",
             State::Barrier { .. } => "a Barrier",
             State::Once(_) => "a Once",
             _ => "an atomic variable",

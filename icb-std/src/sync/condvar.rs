@@ -4,7 +4,7 @@
 //! using one condvar with two mutexes, which some platforms answer with a panic.
 
 use super::mutex::MutexGuard;
-use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{self, Effect, Handle, InitialState, ObjectInit};
 use crate::time::Instant;
 use ::std::any::type_name;
 use ::std::fmt;
@@ -57,6 +57,7 @@ impl Condvar {
         Condvar { part_of: b'e', ..Condvar::new() }
     }
 
+    #[inline]
     fn init(&self) -> ObjectInit {
         ObjectInit {
             state: InitialState::Condvar,
@@ -71,20 +72,21 @@ impl Condvar {
     }
 
     /// Gives the mutex back, waits, takes it again. Whether the wait expired.
+    #[inline]
     #[track_caller]
     fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Option<Duration>) -> bool {
-        let Some(real) = guard.real().take() else {
-            let timeout = door::limited(timeout);
-            let (mutex, timed) = (guard.mutex(), timeout.is_some());
-            let (handle, init) = (mutex.handle(), mutex.init());
-            let waits = Action::Wait { timed };
-            if self.handle.perform_wait(self.init(), handle, init, waits, timeout).is_none() {
-                return false;
-            }
-            let takes = Action::Reacquire { timed };
-            let effect = self.handle.perform_wait(self.init(), handle, init, takes, timeout);
-            return effect == Some(Effect::TimedOut);
-        };
+        if guard.real().is_some() {
+            return self.wait_outside(guard, timeout);
+        }
+        let mutex = guard.mutex();
+        let timeout = timeout.and_then(|timeout| door::limited(Some(timeout)));
+        let effect = self.handle.wait(self.init(), mutex.handle(), mutex.init(), timeout);
+        effect == Some(Effect::TimedOut)
+    }
+
+    #[cold]
+    fn wait_outside<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Option<Duration>) -> bool {
+        let Some(real) = guard.real().take() else { return false };
         let (real, expired) = match timeout {
             None => (self.real.wait(real).unwrap_or_else(PoisonError::into_inner), false),
             Some(timeout) => {
@@ -98,6 +100,7 @@ impl Condvar {
     }
 
     /// Mirrors `std::sync::Condvar::wait`.
+    #[inline]
     #[track_caller]
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         self.wait_for(&mut guard, None);
@@ -182,17 +185,19 @@ impl Condvar {
     }
 
     /// Mirrors `std::sync::Condvar::notify_one`.
+    #[inline]
     #[track_caller]
     pub fn notify_one(&self) {
-        if self.handle.perform(self.init(), Action::NotifyOne).is_none() {
+        if self.handle.notify_one(self.init()).is_none() {
             self.real.notify_one();
         }
     }
 
     /// Mirrors `std::sync::Condvar::notify_all`.
+    #[inline]
     #[track_caller]
     pub fn notify_all(&self) {
-        if self.handle.perform(self.init(), Action::NotifyAll).is_none() {
+        if self.handle.notify_all(self.init()).is_none() {
             self.real.notify_all();
         }
     }

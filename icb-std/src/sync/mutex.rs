@@ -85,9 +85,14 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        if self.handle.perform(self.init(), Action::Lock).is_some() {
-            return MutexGuard::new(self, None);
+        match self.handle.lock(self.init()) {
+            Some(_) => MutexGuard::new(self, None),
+            None => self.lock_outside(),
         }
+    }
+
+    #[cold]
+    fn lock_outside(&self) -> LockResult<MutexGuard<'_, T>> {
         let real = self.real.lock().unwrap_or_else(PoisonError::into_inner);
         MutexGuard::new(self, Some(real))
     }
@@ -223,7 +228,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         self.lock.flag.done(self.was_unwinding);
         if self.real.is_none() {
-            self.lock.handle.perform_unlock(self.lock.init(), Action::Unlock, self.changed);
+            self.lock.handle.unlock(self.lock.init(), self.changed);
         }
     }
 }

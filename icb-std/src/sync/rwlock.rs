@@ -110,9 +110,14 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        if self.core.handle.perform(self.init(), Action::ReadLock).is_some() {
-            return RwLockReadGuard::new(self, None);
+        match self.core.handle.read_lock(self.init()) {
+            Some(_) => RwLockReadGuard::new(self, None),
+            None => self.read_outside(),
         }
+    }
+
+    #[cold]
+    fn read_outside(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let real = self.core.real.read().unwrap_or_else(PoisonError::into_inner);
         RwLockReadGuard::new(self, Some(real))
     }
@@ -133,11 +138,16 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        while let Some(effect) = self.core.handle.perform(self.init(), Action::WriteLock) {
+        while let Some(effect) = self.core.handle.write_lock(self.init()) {
             if effect != Effect::Refused {
                 return RwLockWriteGuard::new(self, None);
             }
         }
+        self.write_outside()
+    }
+
+    #[cold]
+    fn write_outside(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let real = self.core.real.write().unwrap_or_else(PoisonError::into_inner);
         RwLockWriteGuard::new(self, Some(real))
     }
@@ -308,7 +318,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
                 // A guard of this execution means that the lock has been used in it.
                 on_first_use: None,
             };
-            self.core.handle.perform(init, Action::ReadUnlock);
+            self.core.handle.read_unlock(init);
         }
     }
 }
@@ -318,7 +328,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
         self.lock.core.flag.done(self.was_unwinding);
         if self.real.is_none() {
-            self.lock.core.handle.perform_unlock(self.lock.init(), Action::WriteUnlock, self.changed);
+            self.lock.core.handle.write_unlock(self.lock.init(), self.changed);
         }
     }
 }

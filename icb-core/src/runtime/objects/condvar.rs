@@ -4,10 +4,13 @@
 //! mutex is not free: a notification then does not reach it, which costs 1 where the notification comes, and one that is for a single
 //! waiter is lost if the time of all of them is over. (That it goes to one whose time is not over is the choice of that one.)
 
-use super::{Effect, State};
+use super::{Effect, Object, State};
 use crate::runtime::execution::Execution;
-use crate::runtime::threads::Readiness;
-use crate::trace::{Action, Mode, ObjectId, Operation};
+use crate::runtime::threads::{ReadEntry, Readiness};
+use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+
+/// What the fingerprint knows of a notification that finds nobody.
+const NOTIFY: u64 = 5;
 
 impl Execution {
     pub(super) fn reacquire_readiness(&self, thread: usize, mutex: ObjectId, timed: bool) -> Readiness {
@@ -20,10 +23,44 @@ impl Execution {
     }
 
     fn waiters(&mut self, condvar: ObjectId) -> &mut Vec<u32> {
-        match &mut self.object_mut(condvar).state {
-            State::Condvar { waiters } => waiters,
+        match self.object_mut(condvar) {
+            Object { state: State::Condvar, waiters, .. } => waiters,
             other => unreachable!("a condvar's slot holds {other:?}"),
         }
+    }
+
+    /// [`wait`](Self::wait), if nothing is to be looked at more closely; else nothing is done.
+    #[inline(always)]
+    pub(in crate::runtime) fn wait_shortly(&mut self, condvar: ObjectId, mutex: ObjectId) -> bool {
+        let me = self.current;
+        let thread = self.threads.mine();
+        let objects = self.objects.get_disjoint_mut([condvar.index(), mutex.index()]);
+        let Ok([queue, lock]) = objects else { return false };
+        let is_usual = !self.wants_more && thread.is_unwatched();
+        let State::Mutex { owner, lockers } = &mut lock.state else { return false };
+        let lockers = *lockers;
+        queue.note_use(me, &thread.clock);
+        lock.uses.set_as_in(me, &thread.clock.clock);
+        if !is_usual || !thread.clock.clock.publish_few(me, &mut lock.clock) {
+            return false;
+        }
+        *owner = None;
+        queue.waiters.push(me as u32);
+        thread.notified = false;
+        thread.late = false;
+        thread.note_change();
+        thread.hash.begin_step(1);
+        thread.hash.meet(&mut lock.hash, Mode::Write);
+        thread.hash.meet(&mut queue.hash, Mode::Write);
+        thread.hash.tell(&mut lock.hash);
+        thread.hash.tell(&mut queue.hash);
+        if self.attention {
+            self.tell_pair((mutex, Mode::Write), (condvar, Mode::Write));
+        }
+        self.count_step();
+        // Of the condvar nothing has changed that others wait for.
+        self.reconsider_lockers(mutex, lockers, true);
+        true
     }
 
     pub(super) fn wait(&mut self, operation: Operation) -> Effect {
@@ -36,6 +73,43 @@ impl Execution {
         self.set_accesses(&[(operation.other, Mode::Write), (operation.object, Mode::Write)]);
         self.finish_many(operation, 1, None);
         Effect::Done
+    }
+
+    /// [`reacquire`](Self::reacquire) by a thread that has been notified, if nothing is to be looked at more closely; else nothing is
+    /// done.
+    #[inline(always)]
+    pub(in crate::runtime) fn reacquire_shortly(&mut self, condvar: ObjectId, mutex: ObjectId) -> bool {
+        let me = self.current;
+        let thread = self.threads.mine();
+        let itself = thread.object;
+        let objects = self.objects.get_disjoint_mut([condvar.index(), mutex.index(), itself.index()]);
+        let Ok([queue, lock, slot]) = objects else { return false };
+        let is_usual = !self.wants_more && thread.is_unwatched() && thread.has_room_for_reads();
+        let State::Mutex { owner, lockers } = &mut lock.state else { return false };
+        let lockers = *lockers;
+        queue.note_use(me, &thread.clock);
+        lock.uses.set_as_in(me, &thread.clock.clock);
+        let is_notified = thread.notified && !thread.late;
+        if !(is_usual && is_notified && thread.clock.clock.join_few(&lock.clock)) {
+            return false;
+        }
+        *owner = Some(me as u32);
+        lock.note_holder(me as u32, false);
+        let (version, place) = (lock.version, thread.location);
+        thread.note_read(ReadEntry { object: mutex.index() as u32, version, place });
+        thread.expired = None;
+        thread.end_wait();
+        thread.hash.begin_step(2);
+        thread.hash.meet(&mut lock.hash, Mode::Write);
+        thread.hash.meet(&mut slot.hash, Mode::Read);
+        thread.hash.tell(&mut lock.hash);
+        thread.hash.tell(&mut slot.hash);
+        if self.attention {
+            self.tell_pair((mutex, Mode::Write), (itself, Mode::Read));
+        }
+        self.count_step();
+        self.reconsider_lockers(mutex, lockers, false);
+        true
     }
 
     pub(super) fn reacquire(&mut self, operation: Operation) -> Effect {
@@ -89,15 +163,16 @@ impl Execution {
 
     fn wake(&mut self, thread: u32) {
         self.threads[thread as usize].notified = true;
-        self.reconsider_thread(thread as usize);
+        if !self.promote_locker(thread as usize) {
+            self.reconsider_thread(thread as usize);
+        }
     }
 
     /// Whether the thread's wait may be over by its time, although it has not got its mutex again: no notification reaches it then. That
     /// costs 1, as it does when it goes on at once.
     fn may_be_late(&self, thread: u32) -> bool {
         let thread = thread as usize;
-        matches!(self.pending[thread].action, Action::Reacquire { timed: true })
-            && self.threads[thread].may_go_on_early(self.settings.max_early)
+        is_timed(self.pending[thread]) && self.threads[thread].may_go_on_early(self.settings.max_early)
     }
 
     /// The thread's wait is over by its time: it wants its mutex again.
@@ -109,14 +184,82 @@ impl Execution {
         self.expire_of(index);
         self.wake(thread);
         let object = self.threads[index].object;
-        self.accesses.push(crate::trace::Access { object, mode: Mode::Write });
+        self.accesses.push(Access { object, mode: Mode::Write });
+    }
+
+    /// [`notify_one`](Self::notify_one) or [`notify_all`](Self::notify_all), if nothing is to be looked at more closely and it takes no more
+    /// than one thread; else nothing is done.
+    #[inline(always)]
+    pub(in crate::runtime) fn notify_shortly(&mut self, condvar: ObjectId, all: bool) -> bool {
+        let me = self.current;
+        let thread = self.threads.mine();
+        let queue = &mut self.objects[condvar.index()];
+        queue.note_use(me, &thread.clock);
+        let (count, first) = (queue.waiters.len(), queue.waiters.first().copied());
+        if self.wants_more || !thread.is_unwatched() || (all && count > 1) {
+            return false;
+        }
+        // With a time to the wait there may be more to choose.
+        if first.is_some_and(|first| is_timed(self.pending[first as usize])) {
+            return false;
+        }
+        let (woken, index) = match count {
+            0 => (None, 0),
+            1 => (queue.waiters.pop(), 0),
+            _ => {
+                let index = self.branch(self.pending[me], count as u32, false);
+                (Some(self.objects[condvar.index()].waiters.remove(index as usize)), index)
+            }
+        };
+        let woken = woken.map(|woken| {
+            self.wake(woken);
+            self.threads[woken as usize].object
+        });
+        let thread = self.threads.mine();
+        let queue = &mut self.objects[condvar.index()];
+        queue.note_change(false);
+        thread.note_change();
+        self.idle_wakes = 0;
+        match woken {
+            None => {
+                thread.hash.begin_step(NOTIFY);
+                thread.hash.meet(&mut queue.hash, Mode::Write);
+                thread.hash.tell(&mut queue.hash);
+                if self.attention {
+                    self.tell_single(self.pending[me], Mode::Write);
+                }
+            }
+            Some(other) => {
+                thread.hash.begin_step(if all { 2 * NOTIFY } else { NOTIFY + 1 + u64::from(index) });
+                thread.hash.meet(&mut queue.hash, Mode::Write);
+                let slot = &mut self.objects[other.index()];
+                thread.hash.meet(&mut slot.hash, Mode::Write);
+                thread.hash.tell(&mut slot.hash);
+                thread.hash.tell(&mut self.objects[condvar.index()].hash);
+                if self.attention {
+                    self.tell_pair((condvar, Mode::Write), (other, Mode::Write));
+                }
+            }
+        }
+        self.count_step();
+        // Who waits on it waits for something else: to be notified, or for the mutex.
+        if self.waited == u64::MAX {
+            self.reconsider_waiting(condvar);
+        }
+        true
+    }
+
+    /// Tells the chooser of the step, which has touched these two objects.
+    fn tell_pair(&mut self, one: (ObjectId, Mode), other: (ObjectId, Mode)) {
+        let accesses = [one, other].map(|(object, mode)| Access { object, mode });
+        self.tell(self.pending[self.current], &accesses);
     }
 
     pub(super) fn notify_one(&mut self, operation: Operation) -> Effect {
         let condvar = operation.object;
         let count = self.waiters(condvar).len();
         self.set_accesses(&[(condvar, Mode::Write)]);
-        let mut tag = 5;
+        let mut tag = NOTIFY;
         let waiters = std::mem::take(self.waiters(condvar));
         let all_late = count > 0 && waiters.iter().all(|&thread| self.may_be_late(thread));
         *self.waiters(condvar) = waiters;
@@ -134,7 +277,7 @@ impl Execution {
             let woken = self.waiters(condvar).remove(index as usize);
             self.wake(woken);
             let object = self.threads[woken as usize].object;
-            self.accesses.push(crate::trace::Access { object, mode: Mode::Write });
+            self.accesses.push(Access { object, mode: Mode::Write });
             tag += 1 + u64::from(index);
         }
         self.note_change(condvar);
@@ -146,7 +289,7 @@ impl Execution {
         let condvar = operation.object;
         self.set_accesses(&[(condvar, Mode::Write)]);
         let woken = std::mem::take(self.waiters(condvar));
-        let mut tag = 5;
+        let mut tag = NOTIFY;
         for &thread in &woken {
             let late = self.may_be_late(thread) && self.branch(operation, 2, true) == 1;
             tag = 2 * tag + u64::from(late);
@@ -156,7 +299,7 @@ impl Execution {
             }
             self.wake(thread);
             let object = self.threads[thread as usize].object;
-            self.accesses.push(crate::trace::Access { object, mode: Mode::Write });
+            self.accesses.push(Access { object, mode: Mode::Write });
         }
         let nobody = woken.is_empty();
         // Give the queue its memory back.
@@ -167,4 +310,9 @@ impl Execution {
         self.finish_many(operation, tag, if nobody { Some("nobody waits") } else { None });
         Effect::Done
     }
+}
+
+/// Whether it is a wait for a time.
+const fn is_timed(operation: Operation) -> bool {
+    matches!(operation.action, Action::Reacquire { timed: true })
 }

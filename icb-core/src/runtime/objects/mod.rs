@@ -40,6 +40,11 @@ pub(crate) struct Object {
     /// When each thread has used it last, by the thread's own clock before it let go of anything with that.
     pub(super) uses: VectorClock,
     pub(super) state: State,
+    /// Of a condvar those who wait on it; of an `RwLock` writers that have come while there were readers. (Here, and not a part of the
+    /// state, so that the memory stays with the slot, whatever it becomes.)
+    waiters: Vec<u32>,
+    /// Those who read an `RwLock`.
+    readers: Vec<u32>,
 }
 
 /// The state by kind.
@@ -51,19 +56,15 @@ pub(crate) enum State {
     Cell(Box<cell::CellState>),
     Mutex {
         owner: Option<u32>,
+        lockers: mutex::Lockers,
     },
     RwLock {
         writer: Option<u32>,
-        readers: Vec<u32>,
-        /// Writers that have come while there were readers.
-        waiting: Vec<u32>,
         read_clock: VectorClock,
         /// The writer may have waited for it.
         has_waited: bool,
     },
-    Condvar {
-        waiters: Vec<u32>,
-    },
+    Condvar,
     Barrier {
         count: usize,
         arrived: usize,
@@ -84,28 +85,35 @@ impl Object {
         self.hash = ObjectHash::default();
         self.sync.clear();
         self.uses.clear();
+        self.waiters.clear();
+        self.readers.clear();
         match (&mut self.state, class) {
             (State::Plain, ObjectClass::Atomic) => return,
             (State::Plain, ObjectClass::Thread) => {}
             (State::Cell(state), ObjectClass::Cell) => state.clear(),
-            (State::Mutex { owner }, ObjectClass::Mutex) => *owner = None,
-            (State::RwLock { writer, readers, waiting, read_clock, has_waited }, ObjectClass::RwLock) => {
+            (State::Mutex { owner, lockers }, ObjectClass::Mutex) => {
+                *owner = None;
+                *lockers = mutex::Lockers::default();
+            }
+            (State::RwLock { writer, read_clock, has_waited }, ObjectClass::RwLock) => {
                 *has_waited = false;
                 *writer = None;
-                readers.clear();
-                waiting.clear();
                 read_clock.clear();
             }
-            (State::Condvar { waiters }, ObjectClass::Condvar) => waiters.clear(),
+            (State::Condvar, ObjectClass::Condvar) => {}
             (State::Channel(channel), ObjectClass::Channel) => channel.clear(),
             (state, class) => *state = State::first(class),
         }
         self.clock.clear();
     }
 
-    /// Makes the slot this thread; not if it was something with a state of its own.
+    /// Makes the slot this thread; not if it was something with a state that is worth keeping.
     #[inline]
     fn reset_thread(&mut self, thread: usize) -> bool {
+        if matches!(self.state, State::Mutex { .. } | State::Condvar) {
+            self.waiters.clear();
+            self.state = State::Plain;
+        }
         let is_plain = matches!(self.state, State::Plain);
         if is_plain {
             self.version = 0;
@@ -174,13 +182,11 @@ impl State {
     fn first(class: ObjectClass) -> State {
         match class {
             ObjectClass::Cell => State::Cell(Box::default()),
-            ObjectClass::Mutex => State::Mutex { owner: None },
+            ObjectClass::Mutex => State::Mutex { owner: None, lockers: mutex::Lockers::default() },
             ObjectClass::RwLock => {
-                let read_clock = VectorClock::new();
-                let (readers, waiting) = (Vec::new(), Vec::new());
-                State::RwLock { writer: None, readers, waiting, read_clock, has_waited: false }
+                State::RwLock { writer: None, read_clock: VectorClock::new(), has_waited: false }
             }
-            ObjectClass::Condvar => State::Condvar { waiters: Vec::new() },
+            ObjectClass::Condvar => State::Condvar,
             ObjectClass::Barrier => {
                 State::Barrier { count: 0, arrived: 0, generation: 0, leave_clock: VectorClock::new() }
             }
@@ -263,8 +269,10 @@ impl Execution {
         match operation.action {
             Action::Lock => self.mutex_owner(operation.object).iter().map(id).collect(),
             Action::Reacquire { .. } => self.mutex_owner(operation.other).iter().map(id).collect(),
-            Action::ReadLock | Action::WriteLock => match &self.object_ref(operation.object).state {
-                State::RwLock { writer, readers, .. } => writer.iter().chain(readers).map(id).collect(),
+            Action::ReadLock | Action::WriteLock => match self.object_ref(operation.object) {
+                Object { state: State::RwLock { writer, .. }, readers, .. } => {
+                    writer.iter().chain(readers).map(id).collect()
+                }
                 _ => Vec::new(),
             },
             Action::OnceEnter | Action::OnceWait => match &self.object_ref(operation.object).state {

@@ -9,8 +9,10 @@
 //! goes on as a reader (`downgrade`), others who come to read wait until it is gone. Whether it has waited is asked of the clocks: if nothing
 //! says that the lock was free when it came, then in some execution it was not.
 
-use super::{Effect, State};
+use super::{Effect, Object, State};
+use crate::clock::INLINE;
 use crate::runtime::execution::Execution;
+use crate::runtime::threads::ReadEntry;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
 /// Among the writers that wait: none does, but it looks so.
@@ -19,9 +21,9 @@ const NOBODY: u32 = u32::MAX;
 impl Execution {
     /// Whether it can be read, or written, at once.
     pub(super) fn rwlock_is_free(&self, lock: ObjectId, for_writing: bool) -> bool {
-        match &self.object_ref(lock).state {
-            State::RwLock { writer, readers, waiting, .. } => {
-                writer.is_none() && if for_writing { readers.is_empty() } else { waiting.is_empty() }
+        match self.object_ref(lock) {
+            Object { state: State::RwLock { writer, .. }, readers, waiters, .. } => {
+                writer.is_none() && if for_writing { readers.is_empty() } else { waiters.is_empty() }
             }
             _ => true,
         }
@@ -29,9 +31,9 @@ impl Execution {
 
     /// Whether the thread can get the lock for writing, or say that it waits for it.
     pub(super) fn can_write_or_wait(&self, lock: ObjectId, thread: usize) -> bool {
-        match &self.object_ref(lock).state {
-            State::RwLock { writer, readers, waiting, .. } => {
-                writer.is_none() && (readers.is_empty() || !waiting.contains(&(thread as u32)))
+        match self.object_ref(lock) {
+            Object { state: State::RwLock { writer, .. }, readers, waiters, .. } => {
+                writer.is_none() && (readers.is_empty() || !waiters.contains(&(thread as u32)))
             }
             _ => true,
         }
@@ -39,9 +41,9 @@ impl Execution {
 
     /// A writer for whom those wait who come to read.
     pub(super) fn waiting_writer(&self, lock: ObjectId) -> Option<usize> {
-        match &self.object_ref(lock).state {
-            State::RwLock { writer: None, waiting, .. } => {
-                waiting.iter().find(|&&thread| thread != NOBODY).map(|&thread| thread as usize)
+        match self.object_ref(lock) {
+            Object { state: State::RwLock { writer: None, .. }, waiters, .. } => {
+                waiters.iter().find(|&&thread| thread != NOBODY).map(|&thread| thread as usize)
             }
             _ => None,
         }
@@ -54,6 +56,107 @@ impl Execution {
         Effect::Refused
     }
 
+    /// [`read_lock`](Self::read_lock) of a lock that can be read, if nothing is to be looked at more closely; else nothing is done.
+    #[inline(always)]
+    pub(in crate::runtime) fn read_lock_shortly(&mut self, lock: ObjectId) -> bool {
+        let me = self.current;
+        let thread = self.threads.mine();
+        let object = &mut self.objects[lock.index()];
+        let is_usual = !self.wants_more && thread.is_unwatched() && thread.has_room_for_reads();
+        object.note_use(me, &thread.clock);
+        if !is_usual || !thread.clock.clock.join_few(&object.clock) {
+            return false;
+        }
+        object.readers.push(me as u32);
+        let (version, place) = (object.version, thread.location);
+        thread.note_read(ReadEntry { object: lock.index() as u32, version, place });
+        thread.hash.step(&mut object.hash, Mode::Update);
+        self.finish_shortly(lock, Mode::Update);
+        true
+    }
+
+    /// [`read_unlock`](Self::read_unlock), if nothing is to be looked at more closely; else nothing is done.
+    #[inline(always)]
+    pub(in crate::runtime) fn read_unlock_shortly(&mut self, lock: ObjectId) -> bool {
+        let me = self.current;
+        let thread = self.threads.mine();
+        let object = &mut self.objects[lock.index()];
+        let is_usual = !self.wants_more && thread.is_unwatched() && me < INLINE;
+        object.note_use(me, &thread.clock);
+        let State::RwLock { read_clock, .. } = &mut object.state else { return false };
+        let Some(position) = object.readers.iter().rposition(|&reader| reader == me as u32) else {
+            return false;
+        };
+        let is_barred = object.readers.len() == 1 && object.waiters.contains(&NOBODY);
+        if !is_usual || is_barred || !read_clock.join_few(&thread.clock.clock) {
+            return false;
+        }
+        thread.clock.clock.tick_inline(me);
+        object.readers.remove(position);
+        thread.hash.step(&mut object.hash, Mode::Update);
+        self.finish_shortly(lock, Mode::Update);
+        true
+    }
+
+    /// [`write_lock`](Self::write_lock) of a lock that can be written, if nothing is to be looked at more closely; else nothing is done.
+    #[inline(always)]
+    pub(in crate::runtime) fn write_lock_shortly(&mut self, lock: ObjectId) -> bool {
+        let me = self.current;
+        let thread = self.threads.mine();
+        let object = &mut self.objects[lock.index()];
+        let is_usual = !self.wants_more && thread.is_unwatched() && thread.has_room_for_reads();
+        object.note_use(me, &thread.clock);
+        let State::RwLock { writer, read_clock, has_waited } = &mut object.state else { return false };
+        let is_free = object.readers.is_empty() && object.waiters.is_empty();
+        let known = &mut thread.clock.clock;
+        let knows_all = object.clock.le(known) && read_clock.le(known);
+        if !(is_usual && is_free && known.join_few(read_clock)) {
+            return false;
+        }
+        known.join(&object.clock);
+        *writer = Some(me as u32);
+        *has_waited = !knows_all;
+        object.note_holder(me as u32, false);
+        let (version, place) = (object.version, thread.location);
+        thread.note_read(ReadEntry { object: lock.index() as u32, version, place });
+        thread.hash.step(&mut object.hash, Mode::Write);
+        self.finish_shortly(lock, Mode::Write);
+        true
+    }
+
+    /// [`write_unlock`](Self::write_unlock), if nothing is to be looked at more closely; else nothing is done.
+    #[inline(always)]
+    pub(in crate::runtime) fn write_unlock_shortly(&mut self, lock: ObjectId, changed: bool) -> bool {
+        let me = self.current;
+        let thread = self.threads.mine();
+        let object = &mut self.objects[lock.index()];
+        let is_usual = !self.wants_more && thread.is_unwatched();
+        object.note_use(me, &thread.clock);
+        let State::RwLock { writer, .. } = &mut object.state else { return false };
+        if !is_usual || !thread.clock.clock.publish_few(me, &mut object.clock) {
+            return false;
+        }
+        *writer = None;
+        if changed {
+            object.note_change(false);
+            thread.note_change();
+            self.idle_wakes = 0;
+        }
+        thread.hash.step(&mut object.hash, Mode::Write);
+        self.finish_shortly(lock, Mode::Write);
+        true
+    }
+
+    /// Completes the step of a short way, which has touched the lock.
+    #[inline(always)]
+    fn finish_shortly(&mut self, lock: ObjectId, mode: Mode) {
+        if self.attention {
+            self.tell_single(self.pending[self.current], mode);
+        }
+        self.count_step();
+        self.reconsider(lock);
+    }
+
     pub(super) fn read_lock(&mut self, operation: Operation) -> Effect {
         let lock = operation.object;
         if operation.action == Action::TryReadLock && !self.rwlock_is_free(lock, false) {
@@ -61,9 +164,7 @@ impl Execution {
         }
         let me = self.current;
         let object = &mut self.objects[lock.index()];
-        if let State::RwLock { readers, .. } = &mut object.state {
-            readers.push(me as u32);
-        }
+        object.readers.push(me as u32);
         self.threads[me].clock.acquire(&object.clock);
         self.note_read(lock);
         self.finish_single(operation, update(lock), None, None, None);
@@ -72,9 +173,9 @@ impl Execution {
 
     pub(super) fn read_unlock(&mut self, operation: Operation) -> Effect {
         let me = self.current;
-        let object = &mut self.objects[operation.object.index()];
+        let Object { state, readers, waiters, .. } = &mut self.objects[operation.object.index()];
         let mut access = update(operation.object);
-        if let State::RwLock { readers, read_clock, waiting, .. } = &mut object.state {
+        if let State::RwLock { read_clock, .. } = state {
             if let Some(position) = readers.iter().rposition(|&r| r == me as u32) {
                 readers.remove(position);
             } else {
@@ -82,8 +183,8 @@ impl Execution {
                 readers.pop();
             }
             self.threads[me].clock.release_join(me, read_clock);
-            if readers.is_empty() && waiting.contains(&NOBODY) {
-                waiting.retain(|&thread| thread != NOBODY);
+            if readers.is_empty() && waiters.contains(&NOBODY) {
+                waiters.retain(|&thread| thread != NOBODY);
                 access = write(operation.object);
             }
         }
@@ -97,22 +198,21 @@ impl Execution {
             return self.refuse(operation);
         }
         let me = self.current;
-        let object = &mut self.objects[lock.index()];
-        if let State::RwLock { writer, readers, waiting, read_clock, has_waited } = &mut object.state {
+        let Object { state, readers, waiters, clock, .. } = &mut self.objects[lock.index()];
+        if let State::RwLock { writer, read_clock, has_waited } = state {
             if !readers.is_empty() {
-                waiting.push(me as u32);
+                waiters.push(me as u32);
                 self.note_change(lock);
                 self.finish_single(operation, write(lock), None, None, Some("waits"));
                 return Effect::Refused;
             }
-            waiting.retain(|&thread| thread != me as u32);
+            waiters.retain(|&thread| thread != me as u32);
             *writer = Some(me as u32);
             let known = &self.threads[me].clock.clock;
-            *has_waited =
-                operation.action == Action::WriteLock && !(object.clock.le(known) && read_clock.le(known));
+            *has_waited = operation.action == Action::WriteLock && !(clock.le(known) && read_clock.le(known));
             self.threads[me].clock.acquire(read_clock);
         }
-        self.threads[me].clock.acquire(&object.clock);
+        self.threads[me].clock.acquire(clock);
         self.note_lock(lock);
         self.finish_single(operation, write(lock), None, None, None);
         Effect::Done
@@ -142,11 +242,10 @@ impl Execution {
         let bars = has_waited && self.branch(operation, 2, false) == 1;
         self.leave_writing(operation.object, changed);
         let me = self.current as u32;
-        if let State::RwLock { readers, waiting, .. } = &mut self.object_mut(operation.object).state {
-            readers.push(me);
-            if bars {
-                waiting.push(NOBODY);
-            }
+        let object = self.object_mut(operation.object);
+        object.readers.push(me);
+        if bars {
+            object.waiters.push(NOBODY);
         }
         self.set_accesses(&[(operation.object, Mode::Write)]);
         self.finish_many(operation, u64::from(bars), bars.then_some("readers wait until it is free"));
