@@ -7,8 +7,12 @@
 //! gets from where a turn cannot be seen to use it up (the clock, random numbers, a choice), makes a turn count as not idle. Not looked at: memory that
 //! is neither the stack nor a block of the program's allocator. What lies there is not put back between executions either.
 //!
-//! Whether a turn was idle decides only about what is offered to a search. A schedule that lets such a thread on early is
-//! followed like any other.
+//! With a pause, that a thread waits is known from what it has read, and whether its turn was idle decides only about what is offered to a search: a
+//! schedule that lets such a thread on early is followed like any other. A loop that does not pause is watched from when it has read the same twice in a row,
+//! at the same places: then a turn goes from one read to the next one at that place, and when it was idle the thread begins to wait. (What is not seen to be
+//! idle counts as waiting only after many rounds, see `threads`: it may be counting them.) When that begins depends on who ran in the middle of a turn, and so
+//! on more than the order of dependent operations. But all that a thread does until then is to read the same again, and leaving it while it waits is free: an
+//! execution in which it goes round more often has one beside it in which it waits, and everybody else does the same, at no higher cost. Replays see the same.
 
 use super::allocator::Quarantine;
 use super::arena::Range;

@@ -163,6 +163,15 @@ fn running() -> Option<&'static Running> {
     unsafe { RUNNING.with(Cell::get).as_ref() }
 }
 
+/// What comes next is an operation that a loop may try again and again. A part of what the program is compiled to, so that the registers are the program's, where it
+/// is looked whether the loop does the same each time.
+#[inline(always)]
+pub fn note_registers() {
+    if let Some(running) = running() {
+        running.note_registers();
+    }
+}
+
 /// Signs of life, for a watchdog on another thread.
 #[derive(Debug, Default)]
 pub struct Heartbeat {

@@ -101,6 +101,7 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        door::note_registers();
         let real = match self.handle.perform(self.init(), Action::TryLock) {
             Some(Effect::Refused) => return Err(TryLockError::WouldBlock),
             Some(_) => None,

@@ -126,6 +126,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        door::note_registers();
         let real = match self.core.handle.perform(self.init(), Action::TryReadLock) {
             Some(Effect::Refused) => return Err(TryLockError::WouldBlock),
             Some(_) => None,
@@ -156,6 +157,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        door::note_registers();
         let real = match self.core.handle.perform(self.init(), Action::TryWriteLock) {
             Some(Effect::Refused) => return Err(TryLockError::WouldBlock),
             Some(_) => None,

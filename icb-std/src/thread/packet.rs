@@ -298,6 +298,7 @@ impl<'scope, T> JoinInner<'scope, T> {
 
     #[track_caller]
     pub(super) fn is_finished(&self) -> bool {
+        door::note_registers();
         match self.0.of_this_execution() {
             Some(id) => door::is_finished(id),
             None => self.0.is_alone(),

@@ -287,6 +287,7 @@ impl<T: ?Sized> Arc<T> {
     #[must_use]
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
+        door::note_registers();
         this.count(Action::CountRead);
         ::std::sync::Arc::strong_count(&this.inner)
     }

@@ -171,6 +171,7 @@ impl<T> Shared<T> {
 
     #[track_caller]
     pub(super) fn try_receive(&self) -> Received<T> {
+        door::note_registers();
         match self.perform(Action::TryReceive) {
             None => {
                 let _lock = self.locked();
