@@ -149,7 +149,7 @@ impl Run<'_> {
 
     /// Runs everything; the tally is made of the same events that are shown.
     fn explore(&self, console: &mut Output<'_>) -> Tally {
-        let mut tally = Tally::new(self.tests.len());
+        let mut tally = Tally::new(self.tests.len()).of_shard(self.arguments.shard);
         let plan = Plan::new(self.tests.len(), self.arguments.max_bound, self.strategy());
         let (sender, events) = mpsc::channel();
         std::thread::scope(|scope| {
