@@ -4,7 +4,7 @@ use crate::exit_code::Exit;
 use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::verdict::Verdict;
-use icb_core::trace::{BoundReport, Failure, StrategyKind, preemptions};
+use icb_core::trace::{BoundReport, Failure, Shard, StrategyKind, preemptions};
 use serde::{Deserialize, Serialize};
 
 /// Something that happened.
@@ -66,6 +66,8 @@ pub(crate) struct Finding {
 pub(crate) struct Record {
     /// Its tasks so far.
     pub(crate) rounds: Vec<Finished>,
+    /// Of which part of its executions they tell, where it is not all.
+    pub(crate) shard: Option<Shard>,
 }
 
 /// What a test comes to in the end.
@@ -141,7 +143,7 @@ impl Record {
         let any = |is: fn(&BoundReport) -> bool| {
             self.rounds.iter().any(|round| round.figures.as_ref().is_some_and(is))
         };
-        let mut proved = Self::proved_of(last);
+        let mut proved = self.proved_of(last);
         if any(|figures| figures.weak_memory) {
             proved += ", under weak memory (stale values)";
         }
@@ -152,22 +154,22 @@ impl Record {
         proved
     }
 
-    fn proved_of(last: &Finished) -> String {
+    fn proved_of(&self, last: &Finished) -> String {
+        let mut proved = "no failure in any execution".to_owned();
+        if let Some(shard) = self.shard {
+            proved += &format!(" that is shard {shard}'s");
+        }
         if let Verdict::Holds { exhausted: true, .. } = last.verdict {
-            return "no failure in any execution (exhaustive)".to_owned();
+            return proved + " (exhaustive)";
         }
-        match (last.task.max_bound, &last.figures) {
-            (_, None) if last.task.min_bound > 0 => {
-                format!(
-                    "no failure in any execution with at most {} (the test's own limit)",
-                    preemptions(last.task.min_bound - 1)
-                )
+        proved
+            + &match (last.task.max_bound, &last.figures) {
+                (_, None) if last.task.min_bound > 0 => {
+                    format!(" with at most {} (the test's own limit)", preemptions(last.task.min_bound - 1))
+                }
+                (Bound::Unlimited, _) => " that was asked for".to_owned(),
+                (Bound::Limited(bound), _) => format!(" with at most {}", preemptions(bound)),
             }
-            (Bound::Unlimited, _) => "no failure in any execution that was asked for".to_owned(),
-            (Bound::Limited(bound), _) => {
-                format!("no failure in any execution with at most {}", preemptions(bound))
-            }
-        }
     }
 }
 
@@ -185,6 +187,12 @@ impl Tally {
     /// Nothing has happened yet.
     pub(crate) fn new(test_count: usize) -> Tally {
         Tally { records: vec![Record::default(); test_count] }
+    }
+
+    /// The same of one shard of a run.
+    pub(crate) fn of_shard(self, shard: Option<Shard>) -> Tally {
+        let records = self.records.into_iter().map(|record| Record { shard, ..record });
+        Tally { records: records.collect() }
     }
 
     /// Notes an event.
@@ -277,6 +285,14 @@ mod tests {
             };
             assert_eq!(text, expected);
         }
+    }
+
+    #[test]
+    fn a_shard_claims_its_part_only() {
+        let shard = Shard { whole: (3, 16), part: (1, 1) };
+        let tally = tally(vec![vec![HOLDS, HOLDS]]).of_shard(Some(shard));
+        let expected = "no failure in any execution that is shard 3/16's with at most 1 preemption";
+        assert_eq!(tally.records[0].conclusion(), Conclusion::Proved(expected.to_owned()));
     }
 
     #[test]

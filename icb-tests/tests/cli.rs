@@ -374,7 +374,7 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
     // Other crates in the same store may have a test of that name.
     icb_with("unchanged", "replay unchanged::lib::tests::two_withdrawals", &[])
         .check(FAILED, &["account.balance() >= 0", "The failure shows again."]);
-    icb_with("unchanged", "test --ignored", &[]).check(
+    icb_with("unchanged", "test --ignored a_result does_not shows_an", &[]).check(
         FAILED,
         &[
             "FAILED unchanged::lib::tests::a_result_that_fails: panic: ",
@@ -390,6 +390,14 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
     let again = icb_with("unchanged", "test one_thread", &[]);
     again.check(PASSED, &["1 passed, 0 failed"]);
     assert!(!again.text.contains("Compiling"), "{}", again.text);
+    // One that never ends, not even for real, leaves its place to the others.
+    icb_with("unchanged", "test -j 1 --max-test-time 1s --include-ignored never_ends one_thread", &[]).check(
+        INCOMPLETE,
+        &[
+            "incomplete unchanged::lib::tests::never_ends: not over after 1 s (--max-test-time: another limit) while it was run once, for real: ",
+            "1 passed, 0 failed, 1 incomplete",
+        ],
+    );
     // What is excepted stays on the real std: its tests run once, as they are.
     icb_with("unchanged", "test --except unchanged two_withdrawals", &[])
         .check(PASSED, &["run once unchanged::lib::tests::two_withdrawals"]);

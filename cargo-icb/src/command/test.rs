@@ -20,7 +20,7 @@ use crate::resume::{Parts, Rounds};
 use crate::runs::Recorder;
 use crate::settings::Bound;
 use crate::store::{Store, test_path};
-use crate::worker::budget::{Budget, End};
+use crate::worker::budget::{self, Budget, End};
 use crate::worker::plan::{Plan, Task};
 use crate::worker::process::{self, Launch};
 use crate::worker::tokens::Tokens;
@@ -35,6 +35,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Instant;
+
+/// How long a test may take that is run once, for real, where no other limit is set. What is no model may well never end (it
+/// spins, or waits for what nobody does), and the other tests wait for its place.
+const MAX_REAL_SECONDS: f64 = 60.0;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
@@ -149,7 +153,7 @@ impl Run<'_> {
 
     /// Runs everything; the tally is made of the same events that are shown.
     fn explore(&self, console: &mut Output<'_>) -> Tally {
-        let mut tally = Tally::new(self.tests.len());
+        let mut tally = Tally::new(self.tests.len()).of_shard(self.arguments.shard);
         let plan = Plan::new(self.tests.len(), self.arguments.max_bound, self.strategy());
         let (sender, events) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -214,6 +218,10 @@ impl Run<'_> {
         if let Some(shard) = self.arguments.shard {
             environment.push(("ICB_SHARD", shard.to_string()));
         }
+        let executions_left = self.executions_left(task);
+        if let Some(count) = executions_left {
+            environment.push(("ICB_MAX_EXECUTIONS", count.to_string()));
+        }
         if self.arguments.spill {
             environment.push(("ICB_SPILL", directory.display().to_string()));
         }
@@ -240,7 +248,11 @@ impl Run<'_> {
                 let parts =
                     outcome.models.iter_mut().filter_map(|(&model, told)| Some((model, told.part.take()?)));
                 lock(&self.parts).insert((task.test, task.min_bound), parts.collect());
-                let verdict = judge(&outcome, |model| flight::read(&directory, model));
+                let mut verdict = judge(&outcome, |model| flight::read(&directory, model));
+                let is_of_run = executions_left.is_some() && outcome.has_stopped_by_executions();
+                if let (true, Verdict::Incomplete { reason }) = (is_of_run, &mut verdict) {
+                    *reason = budget::OUT_OF_EXECUTIONS.to_owned();
+                }
                 (self.weigh(task, &outcome, verdict, &stop), figures(&outcome))
             }
             Err(error) => (not_run(&launch, &error), None),
@@ -278,6 +290,14 @@ impl Run<'_> {
         Some(verdict)
     }
 
+    /// How many executions a process may have because of the run's limit, where that is less than its own: it is looked at often, but
+    /// quick searches run thousands in between. Searches that have a limit by themselves keep it.
+    fn executions_left(&self, task: Task) -> Option<u64> {
+        let left =
+            self.budget.executions_left(Some(task.test)).filter(|_| self.strategy().is_by_preemptions())?;
+        self.arguments.search.max_executions.is_none_or(|own| left < own).then_some(left)
+    }
+
     /// A test that has no further bound leaves its time to the others.
     fn leave_after(&self, task: Task, verdict: &Verdict) {
         let goes_on = matches!(verdict, Verdict::Holds { last: false, .. }) && self.has_more_than(task);
@@ -289,12 +309,17 @@ impl Run<'_> {
     /// Runs a test that cannot be explored as it is, without a model.
     fn run_for_real(&self, task: Task, reason: String) -> Verdict {
         let began = Instant::now();
-        let most = self.arguments.search.max_time;
-        let too_long = || match most {
-            _ if self.interrupt.is_set() => Some("interrupted"),
-            _ if self.budget.is_out_of_time() => Some("stopped by the run's limit on time"),
-            Some(seconds) if began.elapsed().as_secs_f64() >= seconds => Some("stopped by the limit on time"),
-            _ => None,
+        let most = self.arguments.search.max_time.unwrap_or(MAX_REAL_SECONDS);
+        let too_long = || {
+            if self.interrupt.is_set() {
+                Some("interrupted".to_owned())
+            } else if self.budget.is_out_of_time() {
+                Some("stopped by the run's limit on time".to_owned())
+            } else if began.elapsed().as_secs_f64() >= most {
+                Some(format!("not over after {most} s (--max-test-time: another limit)"))
+            } else {
+                None
+            }
         };
         let launch = Launch {
             test: &self.tests[task.test],

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 /// The least time that is worth starting a process for.
 const LEAST_SHARE: Duration = Duration::from_millis(300);
 
+/// Why a run stops that has had its executions.
+pub(crate) const OUT_OF_EXECUTIONS: &str = "stopped by the run's limit on executions";
+
 /// What is left of a run.
 pub(crate) struct Budget {
     deadline: Option<Instant>,
@@ -59,12 +62,18 @@ impl Budget {
         if self.is_out_of_time() {
             return Some(End::Run("stopped by the run's limit on time"));
         }
-        let executions =
-            self.executions.iter().flatten().map(|count| count.load(Ordering::Relaxed)).sum::<u64>();
-        if self.max_executions.is_some_and(|max| executions >= max) {
-            return Some(End::Run("stopped by the run's limit on executions"));
+        if self.executions_left(None) == Some(0) {
+            return Some(End::Run(OUT_OF_EXECUTIONS));
         }
         share.is_some_and(|share| now >= share).then_some(End::Share)
+    }
+
+    /// How many executions the run may still have, if there is a limit; those of a test's task at work are counted unless it is that
+    /// task that asks: a process that goes on with a task counts what has been done of it.
+    pub(crate) fn executions_left(&self, asking: Option<usize>) -> Option<u64> {
+        let own = asking.map_or(0, |test| self.executions[test][1].load(Ordering::Relaxed));
+        let counts = self.executions.iter().flatten().map(|count| count.load(Ordering::Relaxed));
+        Some(self.max_executions?.saturating_sub(counts.sum::<u64>().saturating_sub(own)))
     }
 
     /// Whether the run has had its time.
@@ -113,7 +122,8 @@ mod tests {
         let budget = Budget::new(2, 1, None, Some(30));
         assert_eq!(budget.finish(0, 10), 0);
         budget.note(1, 19);
-        assert_eq!(budget.end(None), None);
+        assert_eq!((budget.end(None), budget.executions_left(None)), (None, Some(1)));
+        assert_eq!(budget.executions_left(Some(1)), Some(20));
         budget.note(1, 20);
         assert!(matches!(budget.end(None), Some(End::Run(_))));
     }

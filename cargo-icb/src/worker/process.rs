@@ -1,7 +1,7 @@
 //! One test process: starts it, follows its messages and its output, and notes how it ended.
 
 use crate::cargo::tests::Test;
-use icb_core::trace::{BoundReport, Failure, Message, Report, ShardPart, Trace, decode};
+use icb_core::trace::{BoundReport, Failure, Message, Report, ShardPart, Stopped, Trace, decode};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -87,6 +87,12 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// Whether a search has come to its limit on executions.
+    pub(crate) fn has_stopped_by_executions(&self) -> bool {
+        let mut reports = self.models.values().filter_map(|told| told.finished.as_ref());
+        reports.any(|report| report.stopped == Some(Stopped::Executions))
+    }
+
     fn note(&mut self, message: Message) {
         match message {
             Message::Started { model, .. } => drop(self.models.entry(model).or_default()),
