@@ -151,9 +151,9 @@ pub(super) struct Execution {
     pub(super) compares_stacks: bool,
     /// Somebody may be going round in a loop without a hint: the registers are noted at each atomic operation.
     pub(super) notes_registers: bool,
-    /// Those that the running thread has at the operation that it is about to announce, if they have been noted.
+    /// Those of this thread at the operation that it was about to announce after so many steps.
     pub(super) registers: super::idle::Registers,
-    pub(super) has_registers: bool,
+    pub(super) registers_of: (usize, u64),
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
@@ -311,7 +311,7 @@ impl Execution {
             compares_stacks: false,
             notes_registers: false,
             registers: super::idle::Registers::default(),
-            has_registers: false,
+            registers_of: (usize::MAX, 0),
             notes_accesses: false,
             shadow: Shadow::default(),
             shared_stacks: super::shared_stacks::SharedStacks::default(),
@@ -392,7 +392,7 @@ impl Execution {
         self.step_branches.clear();
         self.has_counts = false;
         self.notes_registers = false;
-        self.has_registers = false;
+        self.registers_of = (usize::MAX, 0);
         self.counting = 0;
         self.chooser = Some(chooser);
         self.tells = self.chooser_mut().wants_every_point();

@@ -298,9 +298,11 @@ impl Thread {
         quarantine: &mut Quarantine,
     ) -> Watched {
         let (reads, bottom) = (self.turn_reads(), self.stack_bottom);
+        let was_here = self.was_here(MAX_TURN_READS);
         let idle = &mut self.idle;
         if !idle.known {
-            let Some(registers) = registers else { return Watched::Changes };
+            // Copying takes time.
+            let Some(registers) = registers.filter(|_| was_here) else { return Watched::Changes };
             idle.reads = reads;
             return if idle.begin(registers, bottom, step, quarantine) {
                 Watched::GoesOn

@@ -136,7 +136,7 @@ impl Running {
         let e = unsafe { &mut *self.execution.get() };
         if e.notes_registers {
             e.registers.read_here();
-            e.has_registers = true;
+            e.registers_of = (e.current, e.step_count);
         }
     }
 

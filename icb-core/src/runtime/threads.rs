@@ -584,6 +584,11 @@ impl Thread {
         })
     }
 
+    /// One of its last reads, so many, was at the place where it is.
+    pub(super) fn was_here(&self, reads: usize) -> bool {
+        self.reads.iter().rev().take(reads).any(|read| read.place == self.location)
+    }
+
     /// Each of its reads is looked at from now on: it may be going round.
     pub(super) fn watch(&mut self) {
         self.next_look = 0;

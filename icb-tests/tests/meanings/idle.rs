@@ -3,8 +3,8 @@
 
 use icb_std::hint::spin_loop;
 use icb_std::model::{Builder, FailureKind, Report};
-use icb_std::sync::Arc;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use icb_std::sync::{Arc, Mutex, RwLock};
 use icb_std::thread;
 use icb_std::time::Instant;
 use std::cell::Cell;
@@ -250,4 +250,80 @@ fn who_waits_without_a_hint_for_what_never_comes_is_a_livelock() {
     });
     let failure = report.failure.expect("nobody raises it");
     assert_eq!((failure.kind, failure.bound), (FailureKind::Livelock, 0), "{failure}");
+}
+
+/// What somebody holds for a moment, without changing what it guards; and whether it can be had.
+trait Held: Send + Sync + 'static {
+    fn hold(&self);
+    fn can_be_had(&self) -> bool;
+}
+
+impl Held for Mutex<()> {
+    fn hold(&self) {
+        drop(self.lock().unwrap());
+    }
+    fn can_be_had(&self) -> bool {
+        self.try_lock().is_ok()
+    }
+}
+
+/// Held by a reader.
+struct Read(RwLock<()>);
+
+impl Held for Read {
+    fn hold(&self) {
+        drop(self.0.read().unwrap());
+    }
+    fn can_be_had(&self) -> bool {
+        self.0.try_write().is_ok()
+    }
+}
+
+/// Held by a writer.
+struct Written(RwLock<()>);
+
+impl Held for Written {
+    fn hold(&self) {
+        drop(self.0.write().unwrap());
+    }
+    fn can_be_had(&self) -> bool {
+        self.0.try_read().is_ok()
+    }
+}
+
+/// Who has tried in vain for long may get it right when it is let go, before anything else is done.
+fn gets_it_at_once(held: impl Held, pause: fn()) {
+    let shared = Arc::new((held, AtomicUsize::new(0)));
+    let theirs = shared.clone();
+    let other = thread::spawn(move || {
+        theirs.0.hold();
+        theirs.1.store(1, SeqCst);
+    });
+    let mut tries = 0;
+    while !shared.0.can_be_had() {
+        // No count of what comes after that: whoever tries does the same again.
+        tries = 6.min(tries + 1);
+        pause();
+    }
+    assert!(tries < 5 || shared.1.load(SeqCst) == 1, "at once");
+    other.join().unwrap();
+}
+
+#[test]
+fn who_tries_in_vain_is_told_when_a_lock_is_let_go() {
+    type Program = fn(fn());
+    let programs: [(&str, Program); 3] = [
+        ("mutex", |pause| gets_it_at_once(Mutex::new(()), pause)),
+        ("reader", |pause| gets_it_at_once(Read(RwLock::new(())), pause)),
+        ("writer", |pause| gets_it_at_once(Written(RwLock::new(())), pause)),
+    ];
+    for (name, program) in programs {
+        for (hint, pause) in HINTS {
+            let report = Builder::new().max_bound(4).explore(move || program(pause));
+            let failure = report.failure.unwrap_or_else(|| panic!("{name}, {hint}: nothing found"));
+            assert_eq!(failure.kind, FailureKind::Panic, "{name}, {hint}: {failure}");
+            let again = Builder::new().replay(failure.schedule).explore(move || program(pause)).failure;
+            assert_eq!(again.map(|again| again.message), Some(failure.message), "{name}, {hint}");
+        }
+    }
 }

@@ -122,7 +122,7 @@ impl Execution {
 
     #[cold]
     fn look_for_spinning(&mut self) {
-        let registers = std::mem::take(&mut self.has_registers).then_some(self.registers);
+        let registers = (self.registers_of == (self.current, self.step_count)).then_some(self.registers);
         let thread = self.threads.mine();
         if thread.repeats_for_long() {
             thread.begin_awaiting();

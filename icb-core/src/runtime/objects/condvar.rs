@@ -49,6 +49,7 @@ impl Execution {
         thread.notified = false;
         thread.late = false;
         thread.note_change();
+        lock.note_release();
         thread.hash.begin_step(1);
         thread.hash.meet(&mut lock.hash, Mode::Write);
         thread.hash.meet(&mut queue.hash, Mode::Write);

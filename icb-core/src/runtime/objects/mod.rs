@@ -19,7 +19,7 @@ use crate::clock::VectorClock;
 use crate::dependence::ObjectHash;
 use crate::memory::happens_before::AtomicClock;
 use crate::memory::race::DataClock;
-use crate::trace::{Action, Mode, ObjectClass, ObjectId, Operation, ThreadId};
+use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId};
 
 pub(super) use channel::Channel;
 
@@ -30,6 +30,8 @@ pub(crate) struct Object {
     pub(super) version: u32,
     /// Those among them that were made by threads that go round, and are no news.
     pub(super) stale: u32,
+    /// Somebody has tried in vain to lock it since it was last let go: that it is let go is a change for him, whatever was done under the lock.
+    is_tried: bool,
     /// Who locked it last; of a thread, its own number.
     last_holder: u32,
     pub(super) hash: ObjectHash,
@@ -81,6 +83,7 @@ impl Object {
     pub(super) fn reset(&mut self, class: ObjectClass) {
         self.version = 0;
         self.stale = 0;
+        self.is_tried = false;
         self.last_holder = u32::MAX;
         self.hash = ObjectHash::default();
         self.sync.clear();
@@ -143,6 +146,15 @@ impl Object {
         if self.last_holder != thread {
             self.last_holder = thread;
             self.note_change(stale);
+        }
+    }
+
+    /// It is let go; who has it changed nothing under it.
+    #[inline(always)]
+    fn note_release(&mut self) {
+        if self.is_tried {
+            self.is_tried = false;
+            self.note_change(false);
         }
     }
 
@@ -414,6 +426,15 @@ impl Execution {
         let stale = self.threads[self.current].turns.tired;
         self.object_mut(object).note_holder(me, stale);
         self.note_read(object);
+    }
+
+    /// A try to lock the object fails.
+    fn refuse(&mut self, operation: Operation) -> Effect {
+        self.note_read(operation.object);
+        self.object_mut(operation.object).is_tried = true;
+        let access = Access { object: operation.object, mode: Mode::Read };
+        self.finish_single(operation, access, None, None, Some("would block"));
+        Effect::Refused
     }
 
     pub(super) fn set_accesses(&mut self, accesses: &[(ObjectId, Mode)]) {

@@ -87,6 +87,7 @@ impl Execution {
             thread.note_change();
             self.idle_wakes = 0;
         }
+        object.note_release();
         thread.hash.step(&mut object.hash, Mode::Write);
         if self.attention {
             self.tell_single(self.pending[self.current], Mode::Write);
@@ -184,6 +185,7 @@ impl Execution {
             *owner = None;
         }
         self.threads[me].clock.release_into(me, &mut object.clock);
+        object.note_release();
         if changed {
             self.note_change(mutex);
         }
@@ -199,10 +201,7 @@ impl Execution {
         if self.mutex_is_free(operation.object) {
             return self.lock(operation);
         }
-        self.note_read(operation.object);
-        let access = Access { object: operation.object, mode: Mode::Read };
-        self.finish_single(operation, access, None, None, Some("would block"));
-        Effect::Refused
+        self.refuse(operation)
     }
 
     /// The flag itself is in the mirrored type, of a mutex or an `RwLock`; a guard sets it in its unlock step.

@@ -49,13 +49,6 @@ impl Execution {
         }
     }
 
-    fn refuse(&mut self, operation: Operation) -> Effect {
-        self.note_read(operation.object);
-        let access = Access { object: operation.object, mode: Mode::Read };
-        self.finish_single(operation, access, None, None, Some("would block"));
-        Effect::Refused
-    }
-
     /// [`read_lock`](Self::read_lock) of a lock that can be read, if nothing is to be looked at more closely; else nothing is done.
     #[inline(always)]
     pub(in crate::runtime) fn read_lock_shortly(&mut self, lock: ObjectId) -> bool {
@@ -93,6 +86,7 @@ impl Execution {
         }
         thread.clock.clock.tick_inline(me);
         object.readers.remove(position);
+        object.note_release();
         thread.hash.step(&mut object.hash, Mode::Update);
         self.finish_shortly(lock, Mode::Update);
         true
@@ -142,6 +136,7 @@ impl Execution {
             thread.note_change();
             self.idle_wakes = 0;
         }
+        object.note_release();
         thread.hash.step(&mut object.hash, Mode::Write);
         self.finish_shortly(lock, Mode::Write);
         true
@@ -188,6 +183,7 @@ impl Execution {
                 access = write(operation.object);
             }
         }
+        self.object_mut(operation.object).note_release();
         self.finish_single(operation, access, None, None, None);
         Effect::Done
     }
@@ -225,6 +221,7 @@ impl Execution {
             *writer = None;
         }
         self.threads[me].clock.release_into(me, &mut object.clock);
+        object.note_release();
         if changed {
             self.note_change(lock);
         }
