@@ -157,8 +157,9 @@ impl Subject {
 /// through, and some reference counts are not known exactly.
 fn is_special(program: &Program) -> bool {
     use Instruction::{
-        ArcIntoInner, ArcMakeMut, ArcTryUnwrap, ArcUnwrapOrClone, AwaitEither, AwaitNonZero, GiveUpWaiting,
-        OnceLockWait, OnceWaitForce, SpinLock, SpinWhileZero, TrySend, TrySendParcel, WeakUpgrade,
+        ArcIntoInner, ArcMakeMut, ArcTryUnwrap, ArcUnwrapOrClone, AwaitEither, AwaitLock, AwaitNonZero,
+        GiveUpWaiting, OnceLockWait, OnceWaitForce, SpinLock, SpinWhileZero, TrySend, TrySendParcel,
+        WeakUpgrade,
     };
     program.has(|instruction| {
         matches!(
@@ -168,6 +169,7 @@ fn is_special(program: &Program) -> bool {
                 | ArcMakeMut
                 | ArcUnwrapOrClone
                 | AwaitEither(_)
+                | AwaitLock { .. }
                 | AwaitNonZero { .. }
                 | GiveUpWaiting { .. }
                 | OnceLockWait(_)

@@ -203,10 +203,13 @@ fn judge_search(program: &Program, expected: &Level, found: &Found, tally: &mut 
 /// Whether a loop of the program may go round in turns in which nothing changes. (What it has read is a part of the state: how often it
 /// went round shows there, and nowhere else.)
 const fn may_be_idle(instruction: &Instruction) -> bool {
-    use Instruction::{AwaitEither, AwaitNonZero, GiveUpWaiting, GoRound, SpinLock, SpinWhileZero, Yield};
+    use Instruction::{
+        AwaitEither, AwaitLock, AwaitNonZero, GiveUpWaiting, GoRound, SpinLock, SpinWhileZero, Yield,
+    };
     matches!(
         instruction,
         AwaitEither(_)
+            | AwaitLock { .. }
             | AwaitNonZero { .. }
             | GiveUpWaiting { .. }
             | GoRound { .. }

@@ -81,6 +81,17 @@ pub enum Instruction {
     },
     /// Reads both variables until one of them is not 0.
     AwaitEither(Pause),
+    /// Tries to lock a mutex, or an `RwLock` for writing, until it succeeds; then lets it go.
+    AwaitLock {
+        object: usize,
+        writes: bool,
+        pause: Pause,
+    },
+    /// Locks a mutex, or an `RwLock` for reading, and changes nothing.
+    Glance {
+        object: usize,
+        reads: bool,
+    },
     /// Changes a variable from 0 to 1, when it is 0, by exchanges or by swaps.
     SpinLock {
         variable: usize,

@@ -67,6 +67,7 @@ fn is_left_out(program: &Program) -> bool {
             matches!(
                 instruction,
                 AwaitEither(_)
+                    | AwaitLock { .. }
                     | AwaitNonZero { .. }
                     | GoRound { .. }
                     | GiveUpWaiting { .. }

@@ -326,8 +326,8 @@ impl Random {
             }
             Theme::BareLoops => {
                 let order = self.order();
-                let pause = if self.chance(1, 6) { Pause::Spin } else { Pause::None };
-                code.push(match self.below(14) {
+                let pause = if self.chance(1, 4) { Pause::hint(self.chance(1, 2)) } else { Pause::None };
+                code.push(match self.below(18) {
                     0..2 => GiveUpWaiting {
                         variable,
                         turns: 1 + self.below(7),
@@ -340,7 +340,10 @@ impl Random {
                     6..8 => SpinLock { variable, swaps: self.chance(1, 2), pause },
                     8..11 => Store(variable, self.below(2) as u64, order),
                     11 => Load(1 - variable, order),
-                    _ => Store(1 - variable, self.below(2) as u64, order),
+                    12..14 => Store(1 - variable, self.below(2) as u64, order),
+                    14..16 => AwaitLock { object, writes: self.chance(1, 3), pause },
+                    16 => Glance { object, reads: self.chance(1, 3) },
+                    _ => Lock(object),
                 });
             }
             Theme::Futexes => code.push(match self.below(9) {

@@ -168,11 +168,11 @@ impl Shared {
             if program.has(is_variable) {
                 self.variables[object].load(Ordering::Relaxed);
             }
-            let is_mutex = |instruction| matches!(instruction, Lock(m) | TryLock(m) | IsPoisoned(m) | Wait(m) | WaitTimeout(m) | PoisonMutex(m) | WaitFor(m, _) if m == object);
+            let is_mutex = |instruction| matches!(instruction, Lock(m) | TryLock(m) | IsPoisoned(m) | Wait(m) | WaitTimeout(m) | PoisonMutex(m) | WaitFor(m, _) | AwaitLock { object: m, writes: false, .. } | Glance { object: m, reads: false } if m == object);
             if program.has(is_mutex) {
                 drop(self.mutexes[object].lock());
             }
-            let is_rwlock = |instruction| matches!(instruction, Read(l) | TryRead(l) | Write(l) | TryWrite(l) | PoisonRwLock(l) if l == object);
+            let is_rwlock = |instruction| matches!(instruction, Read(l) | TryRead(l) | Write(l) | TryWrite(l) | PoisonRwLock(l) | AwaitLock { object: l, writes: true, .. } | Glance { object: l, reads: true } if l == object);
             if program.has(is_rwlock) {
                 drop(self.rwlocks[object].read());
             }
@@ -546,6 +546,8 @@ impl<'s> Walker<'s> {
             | GiveUpWaiting { .. }
             | AwaitNonZero { .. }
             | AwaitEither(_)
+            | AwaitLock { .. }
+            | Glance { .. }
             | SpinLock { .. }
             | GoRound { .. } => self.pause(instruction),
             Arrive(barrier) => self.see(u64::from(self.shared.barriers[barrier].wait().is_leader())),
@@ -880,6 +882,20 @@ impl<'s> Walker<'s> {
                     relax(pause);
                 }
             }
+            AwaitLock { object, writes, pause } => {
+                let can_be_had = || match writes {
+                    true => self.shared.rwlocks[object].try_write().is_ok(),
+                    false => self.shared.mutexes[object].try_lock().is_ok(),
+                };
+                let mut tries = 0;
+                while !can_be_had() {
+                    tries = 2.min(tries + 1);
+                    relax(pause);
+                }
+                self.see(tries);
+            }
+            Glance { object, reads: true } => drop(self.shared.rwlocks[object].read()),
+            Glance { object, reads: false } => drop(self.shared.mutexes[object].lock()),
             SpinLock { variable, swaps, pause } => {
                 let variable = &self.shared.variables[variable];
                 let is_taken = || match swaps {
