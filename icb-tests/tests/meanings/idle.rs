@@ -327,3 +327,23 @@ fn who_tries_in_vain_is_told_when_a_lock_is_let_go() {
         }
     }
 }
+
+/// Several who look at something under a lock, again and again, are no change for each other that would keep them going for ever.
+#[test]
+fn who_looks_under_a_lock_lets_others_in() {
+    let report = Builder::new().max_bound(0).explore(|| {
+        let ready = Arc::new(Mutex::new(false));
+        let looks = |ready: &Mutex<bool>| {
+            while !*ready.lock().unwrap() {
+                thread::yield_now();
+            }
+        };
+        let (theirs, last) = (ready.clone(), ready.clone());
+        let second = thread::spawn(move || looks(&theirs));
+        let other = thread::spawn(move || *last.lock().unwrap() = true);
+        looks(&ready);
+        second.join().unwrap();
+        other.join().unwrap();
+    });
+    assert!(report.failure.is_none() && report.complete, "{report}");
+}

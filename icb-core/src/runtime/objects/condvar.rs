@@ -95,7 +95,7 @@ impl Execution {
             return false;
         }
         *owner = Some(me as u32);
-        lock.note_holder(me as u32, false);
+        thread.dirty |= lock.note_holder(me as u32, false);
         let (version, place) = (lock.version, thread.location);
         thread.note_read(ReadEntry { object: mutex.index() as u32, version, place });
         thread.expired = None;

@@ -140,13 +140,15 @@ impl Object {
         (self.last_holder != u32::MAX).then_some(self.last_holder as usize)
     }
 
-    /// The thread has locked it.
+    /// The thread has locked it. Whether that is a change: somebody else had locked it before.
     #[inline(always)]
-    fn note_holder(&mut self, thread: u32, stale: bool) {
-        if self.last_holder != thread {
+    fn note_holder(&mut self, thread: u32, stale: bool) -> bool {
+        let changes = self.last_holder != thread;
+        if changes {
             self.last_holder = thread;
             self.note_change(stale);
         }
+        changes
     }
 
     /// It is let go; who has it changed nothing under it.
@@ -420,11 +422,13 @@ impl Execution {
     }
 
     /// The running thread has locked the object: a change for everybody else, and for itself if somebody else had
-    /// locked it in between. A loop that locks, looks and unlocks is thus seen as spinning.
+    /// locked it in between. A loop that locks, looks and unlocks is thus seen as spinning, and several of them, which are changes for each other, as
+    /// going round.
     fn note_lock(&mut self, object: ObjectId) {
         let me = self.current as u32;
         let stale = self.threads[self.current].turns.tired;
-        self.object_mut(object).note_holder(me, stale);
+        let changes = self.object_mut(object).note_holder(me, stale);
+        self.threads.mine().dirty |= changes;
         self.note_read(object);
     }
 

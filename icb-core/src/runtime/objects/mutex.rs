@@ -57,7 +57,7 @@ impl Execution {
             return false;
         }
         *owner = Some(me);
-        object.note_holder(me, false);
+        thread.dirty |= object.note_holder(me, false);
         let (version, place) = (object.version, thread.location);
         thread.note_read(ReadEntry { object: mutex.index() as u32, version, place });
         thread.hash.step(&mut object.hash, Mode::Write);

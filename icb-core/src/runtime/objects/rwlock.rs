@@ -110,7 +110,7 @@ impl Execution {
         known.join(&object.clock);
         *writer = Some(me as u32);
         *has_waited = !knows_all;
-        object.note_holder(me as u32, false);
+        thread.dirty |= object.note_holder(me as u32, false);
         let (version, place) = (object.version, thread.location);
         thread.note_read(ReadEntry { object: lock.index() as u32, version, place });
         thread.hash.step(&mut object.hash, Mode::Write);
