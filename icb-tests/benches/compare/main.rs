@@ -8,8 +8,8 @@
 //! each thread, the data accesses and the lock after a wait. Memory is the largest resident set of a process that does
 //! nothing else.
 //!
-//! Arguments: `--quick` (fewer repetitions), and names of programs (parts of) to run only those. `--profile PROGRAM` runs
-//! icb alone on one program for five seconds, for a profiler.
+//! Arguments: `--quick` (fewer repetitions), and names of programs (parts of) to run only those. `--profile PROGRAM`, or
+//! `--profile PROGRAM reduced`, runs icb alone on one program for five seconds, for a profiler.
 
 #[macro_use]
 mod world;
@@ -33,13 +33,16 @@ fn install_panic_hooks() {
     tools::loom(|| (), Some(0), 1);
 }
 
-/// icb on one program for a while.
-fn profile(name: &str) {
+/// icb on one program for a while, with its reduction or without.
+fn profile(name: &str, reduced: bool) {
     let (_, program) = in_icb::PROGRAMS.into_iter().find(|(n, _)| *n == name).expect("the name of a program");
     let mut icb = Icb::new(program);
     let (mut executions, began) = (0, cpu_time());
     while cpu_time() - began < 5.0 {
-        executions += icb.run(last_bound(name), 1).executions.last().expect("a bound");
+        executions += match reduced {
+            true => icb.run_reduced(Some(last_bound(name)), 1).0,
+            false => *icb.run(last_bound(name), 1).executions.last().expect("a bound"),
+        };
     }
     println!("{name}: {:.0} executions/s", executions as f64 / (cpu_time() - began));
 }
@@ -48,7 +51,8 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<&str>>()[..] {
         ["--memory", tool, program] => return measure::report_memory(tool, program),
-        ["--profile", program, ..] => return profile(program),
+        ["--profile", program] => return profile(program, false),
+        ["--profile", program, "reduced"] => return profile(program, true),
         _ => {}
     }
     if !arguments.iter().any(|a| a == "--bench") {
