@@ -127,6 +127,14 @@ fn what_was_lost_once_is_found() {
         ("who reads", &[&[Spawn(1), Spawn(2)], &[EventWrite(0)], &[EventRead(0)]]),
         ("who fails", &[&[Spawn(1), EventRead(0), Join(1)], &[FutexStore(0, 1), FutexWaitTimeout(0, 1)]]),
         ("who closes", &[&[Spawn(1), SocketClose], &[EventsWaitTimeout, SocketSend]]),
+        (
+            "who ends where it went on",
+            &[
+                &[Spawn(1), Spawn(2), IsFinished(1), Join(1)],
+                &[SkipIfZero(0, Order::Relaxed), SkipIfZero(0, Order::Relaxed)],
+                &[Add(0, Order::Synchronizing)],
+            ],
+        ),
         ("who wakes for no reason", &[&[Spawn(1), Yield], &[Lock(1), Wait(1)]]),
         (
             "who goes round before the end",

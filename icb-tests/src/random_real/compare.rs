@@ -3,7 +3,7 @@
 use super::language::{Instruction, Program};
 use super::search::{Found, Level, Manner, Outcome, WhileSmall, search};
 use icb_core::program::{Granularity, Strategy};
-use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
+use icb_core::reduction::{Doing, PartialOrder, SplitSearch, Visited};
 use icb_core::search::ContextBounded;
 use icb_core::trace::FailureKind;
 
@@ -126,12 +126,13 @@ pub fn compare(
             let manner = Manner { idle_turns: true, ..manner };
             let reduced = search(program, manner, &mut reduced(bound), 20 * max_executions);
             let plain = search(program, manner, &mut ContextBounded::new(bound), 20 * max_executions);
-            for (name, found) in [("reduced", reduced), ("plain", plain)] {
+            let table = search(program, manner, &mut Visited::new(bound), 20 * max_executions);
+            for (name, found) in [("reduced", reduced), ("plain", plain), ("table of states", table)] {
                 let Some(found) = last(&found) else {
                     return Err(Difference {
                         manner,
                         bound,
-                        what: format!("the {name} search does not end"),
+                        what: format!("{name}: the search does not end"),
                     });
                 };
                 if let Some(what) = judge_outcomes(expected, found, &mut Tally::default()) {

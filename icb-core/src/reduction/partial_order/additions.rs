@@ -73,10 +73,12 @@ impl PartialOrder {
     fn add_somebody(&mut self, depth: usize, index: usize, thread: usize) {
         let by = self.events.get(index).thread;
         let node = &self.nodes[index];
-        let bounded = self.is_bounded() && self.flaw != Flaw::NoFallback;
+        let falls_back = self.flaw != Flaw::NoFallback;
         let is_enabled = node.enabled.contains(thread);
         let one = self.flaw == Flaw::OneCandidate;
-        if is_enabled && bounded && node.inherited(thread) {
+        // What it does here was run elsewhere, and only its races there say who else is to come before: what it does need not be what it did after the
+        // event (it may end where it went on), so that others may be to come before it here.
+        if is_enabled && falls_back && node.inherited(thread) {
             return self.nodes[index].add_all();
         }
         if is_enabled && thread != by && !one && node.enabled.has_only(by, thread, &node.todo) {
@@ -104,7 +106,7 @@ impl PartialOrder {
         }
         let node = &mut self.nodes[index];
         let lost =
-            bounded && !is_enabled && self.candidates.iter().any(|candidate| node.inherited(candidate));
+            falls_back && !is_enabled && self.candidates.iter().any(|candidate| node.inherited(candidate));
         if lost || self.candidates.is_empty() {
             node.add_all();
         } else {
