@@ -92,6 +92,9 @@ pub struct SchedulingPoint<'a> {
     pub enabled: &'a ThreadSet,
     /// Threads that could go on before their time, at a cost of 1: a timed wait expires, a wait wakes spuriously.
     pub early: &'a ThreadSet,
+    /// Those of `early` that need not be let on: what they did next would be what they have just done. This may be found out in one execution and not in
+    /// another one of the same schedule, so nothing that must be the same in both may depend on it.
+    pub idle: &'a ThreadSet,
     /// The pending operation of every thread that has not ended, by thread number.
     pub pending: &'a [Operation],
     /// Since the point before, the pending operations of all threads but the one that took the step, and of new ones, are
@@ -149,6 +152,11 @@ impl SchedulingPoint<'_> {
             operation: self.pending[previous],
             only: None,
         }
+    }
+
+    /// Threads that could go on early, if that may make a difference.
+    pub fn worth_letting_on(&self) -> impl Iterator<Item = usize> + '_ {
+        self.early.iter().filter(|&thread| !self.enabled.contains(thread) && !self.idle.contains(thread))
     }
 
     /// Whether nobody is left.
@@ -581,6 +589,7 @@ mod tests {
             yielded,
             enabled,
             early: &early,
+            idle: &early,
             pending: &[],
             others_unchanged: false,
             awaited: &[],

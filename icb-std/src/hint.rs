@@ -8,7 +8,7 @@ use crate::door::{self, Action};
 use ::std::time::Duration;
 
 /// Mirrors `std::hint::spin_loop`: at this point the thread may go on, or any other may run.
-#[inline]
+#[inline(always)]
 #[track_caller]
 pub fn spin_loop() {
     if !door::pause(Action::SpinLoop, Duration::ZERO) {

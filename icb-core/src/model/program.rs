@@ -194,6 +194,7 @@ impl<M: Model> Program for ModelProgram<'_, M> {
                 yielded: run.yielded,
                 enabled: &enabled,
                 early: &nobody,
+                idle: &nobody,
                 pending: &pending,
                 others_unchanged: false,
                 awaited: &[],

@@ -183,8 +183,7 @@ impl Visited {
         let state = self.told_apart(state, point.let_on);
         let default = point.default_choice();
         let mut chosen = None;
-        let early = point.early.iter().filter(|&t| !point.enabled.contains(t));
-        let others = point.enabled.iter().chain(early).filter(|&t| t != default.index());
+        let others = point.enabled.iter().chain(point.worth_letting_on()).filter(|&t| t != default.index());
         for thread in std::iter::once(default.index()).chain(others) {
             let cost = point.cost(ThreadId::new(thread));
             let pair = pair(state, self.names[thread]);

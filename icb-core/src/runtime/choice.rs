@@ -174,6 +174,7 @@ impl Execution {
         self.waiting.remove(next);
         self.forget_locker(next);
         self.early.remove(next);
+        self.idle.remove(next);
         self.enabled.insert(next);
         if self.waiting.is_empty() {
             self.waited = 0;
@@ -205,6 +206,7 @@ impl Execution {
             yielded: self.yielded,
             enabled: &self.enabled,
             early: &self.early,
+            idle: &self.idle,
             pending: &self.pending,
             others_unchanged: counts_unchanged && self.awaiting.is_empty(),
             awaited: if self.awaiting.is_empty() { &[] } else { &self.awaited },

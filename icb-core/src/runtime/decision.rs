@@ -434,6 +434,9 @@ impl Execution {
                 || (readiness == Readiness::Spurious && self.settings.spurious);
             if early && self.threads[thread].may_go_on_early(self.settings.max_early) {
                 self.early.insert(thread);
+                if self.threads[thread].is_idle() {
+                    self.idle.insert(thread);
+                }
             } else {
                 self.early.remove(thread);
             }

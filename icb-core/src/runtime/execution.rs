@@ -107,6 +107,8 @@ pub(super) struct Execution {
     pub(super) map: AddressMap,
     pub(super) enabled: ThreadSet,
     pub(super) early: ThreadSet,
+    /// [`SchedulingPoint::idle`](crate::program::SchedulingPoint::idle).
+    pub(super) idle: ThreadSet,
     /// Threads whose pending operation may become enabled or disabled by what others do.
     pub(super) waiting: ThreadSet,
     /// A bit, by number modulo 64, for every object that a waiting thread waits for; all bits if one waits for a change
@@ -149,11 +151,13 @@ pub(super) struct Execution {
     pub(super) checks_frees: bool,
     /// This execution or an earlier one has looked at what is on stacks.
     pub(super) compares_stacks: bool,
-    /// Somebody may be going round in a loop without a hint: the registers are noted at each atomic operation.
+    /// It is looked whether somebody does the same again: the registers are noted at each atomic operation.
     pub(super) notes_registers: bool,
     /// Those of this thread at the operation that it was about to announce after so many steps.
     pub(super) registers: super::idle::Registers,
     pub(super) registers_of: (usize, u64),
+    /// The highest stack pointer at these operations, since a turn began.
+    pub(super) highest_call: usize,
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
@@ -284,6 +288,7 @@ impl Execution {
             map: AddressMap::new(),
             enabled: ThreadSet::new(),
             early: ThreadSet::new(),
+            idle: ThreadSet::new(),
             waiting: ThreadSet::new(),
             waited: 0,
             ended: ThreadSet::new(),
@@ -312,6 +317,7 @@ impl Execution {
             notes_registers: false,
             registers: super::idle::Registers::default(),
             registers_of: (usize::MAX, 0),
+            highest_call: 0,
             notes_accesses: false,
             shadow: Shadow::default(),
             shared_stacks: super::shared_stacks::SharedStacks::default(),
@@ -380,6 +386,7 @@ impl Execution {
         }
         self.enabled.clear();
         self.early.clear();
+        self.idle.clear();
         self.waiting.clear();
         self.waited = 0;
         self.ended.clear();

@@ -7,6 +7,12 @@
 //! gets from where a turn cannot be seen to use it up (the clock, random numbers, a choice), makes a turn count as not idle. Not looked at: memory that
 //! is neither the stack nor a block of the program's allocator. What lies there is not put back between executions either.
 //!
+//! What the engine leaves on unused stack depends on how it came to its decision, and so on more than what the program did. A function that is called in each turn
+//! has that in its frame, where it has not written yet. So a loop without a hint is compared at the read that is called from furthest up: what lies above, no
+//! operation of the turn has touched. At a pause that is called from further down than an operation of the turn, what is found may be different in another execution of
+//! the same schedule. Then it says only what is not worth while, see [`SchedulingPoint::idle`](crate::program::SchedulingPoint::idle), and a search that has let such a thread
+//! on goes on to do so.
+//!
 //! With a pause, that a thread waits is known from what it has read, and whether its turn was idle decides only about what is offered to a search: a
 //! schedule that lets such a thread on early is followed like any other. A loop that does not pause is watched from when it has read the same twice in a row,
 //! at the same places: then a turn goes from one read to the next one at that place, and when it was idle the thread begins to wait. (What is not seen to be
@@ -85,7 +91,8 @@ impl Registers {
         self.0[PLACE]
     }
 
-    const fn stack_pointer(&self) -> usize {
+    #[inline(always)]
+    pub(super) const fn stack_pointer(&self) -> usize {
         self.0[STACK_POINTER]
     }
 }
@@ -146,6 +153,8 @@ pub(super) fn clear_stack() {
 pub(crate) struct IdleTurns {
     /// It waits at a pause at which nothing was as it had not been at the one before.
     pub(crate) is_idle: bool,
+    /// And in every execution of this schedule it is found to be so, or not.
+    pub(crate) is_surely_known: bool,
     /// At the pause that is pending.
     registers: Option<Registers>,
     /// How things were when this turn began is known.
@@ -246,6 +255,7 @@ impl Thread {
         &mut self,
         registers: Option<Registers>,
         step: u64,
+        highest_call: usize,
         quarantine: &mut Quarantine,
     ) {
         let steps = self.idle.steps + self.turn_reads() as u64;
@@ -255,6 +265,7 @@ impl Thread {
         idle.is_idle = repeats
             && step == steps
             && registers.is_some_and(|now| idle.is_as_before(now, bottom, quarantine));
+        idle.is_surely_known = registers.is_some_and(|now| now.stack_pointer() >= highest_call);
         idle.registers = registers;
     }
 
@@ -264,6 +275,7 @@ impl Thread {
         &mut self,
         ends_turn: Option<bool>,
         step: u64,
+        highest_call: &mut usize,
         quarantine: &mut Quarantine,
     ) -> bool {
         let bottom = self.stack_bottom;
@@ -284,7 +296,7 @@ impl Thread {
             idle.known = false;
             return false;
         };
-        idle.begin(registers, bottom, step, quarantine)
+        idle.begin(registers, bottom, step, highest_call, quarantine)
     }
 
     /// A read without a hint is announced, by a thread that may be going round. `registers`: those that it has there, if they are known; `step`: steps
@@ -295,35 +307,44 @@ impl Thread {
         &mut self,
         registers: Option<Registers>,
         step: u64,
+        highest_call: &mut usize,
         quarantine: &mut Quarantine,
     ) -> Watched {
         let (reads, bottom) = (self.turn_reads(), self.stack_bottom);
-        let was_here = self.was_here(MAX_TURN_READS);
-        let idle = &mut self.idle;
-        if !idle.known {
+        let begins = match &self.idle.began_with {
+            Some(then) if self.idle.known => *highest_call > then.stack_pointer(),
+            _ => true,
+        };
+        if begins {
             // Copying takes time.
-            let Some(registers) = registers.filter(|_| was_here) else { return Watched::Changes };
-            idle.reads = reads;
-            return if idle.begin(registers, bottom, step, quarantine) {
+            let Some(registers) = registers.filter(|_| self.was_here(MAX_TURN_READS)) else {
+                return Watched::Changes;
+            };
+            self.idle.reads = reads;
+            return if self.idle.begin(registers, bottom, step, highest_call, quarantine) {
                 Watched::GoesOn
             } else {
                 Watched::Changes
             };
         }
+        let idle = &mut self.idle;
         let Some(of_turn) = reads.checked_sub(idle.reads) else { return Watched::Changes };
         let Some(registers) =
             registers.filter(|now| idle.began_with.is_some_and(|then| then.place() == now.place()))
         else {
             return if of_turn < MAX_TURN_READS { Watched::GoesOn } else { Watched::Changes };
         };
-        if step == idle.steps + of_turn as u64 && idle.is_as_before(registers, bottom, quarantine) {
+        if step == idle.steps + of_turn as u64
+            && registers.stack_pointer() >= *highest_call
+            && idle.is_as_before(registers, bottom, quarantine)
+        {
             idle.known = false;
             idle.is_idle = true;
             return Watched::Idle { reads: of_turn };
         }
         idle.in_vain += 1;
         idle.reads = reads;
-        if idle.in_vain < MAX_TURNS_IN_VAIN && idle.begin(registers, bottom, step, quarantine) {
+        if idle.in_vain < MAX_TURNS_IN_VAIN && idle.begin(registers, bottom, step, highest_call, quarantine) {
             Watched::GoesOn
         } else {
             Watched::Changes
@@ -333,11 +354,19 @@ impl Thread {
 
 impl IdleTurns {
     /// A turn begins, with these registers and after so many steps. `false`: it cannot be told whether it will have been idle.
-    fn begin(&mut self, registers: Registers, bottom: usize, step: u64, quarantine: &mut Quarantine) -> bool {
+    fn begin(
+        &mut self,
+        registers: Registers,
+        bottom: usize,
+        step: u64,
+        highest_call: &mut usize,
+        quarantine: &mut Quarantine,
+    ) -> bool {
         self.known = memory_in_use(&registers, bottom, quarantine, &mut self.ranges);
         if !self.known {
             return false;
         }
+        *highest_call = registers.stack_pointer();
         self.bytes.clear();
         for &(start, end) in &self.ranges {
             let (length, held) = (end - start, self.bytes.len());

@@ -128,7 +128,7 @@ impl Running {
         f(unsafe { &mut *self.execution.get() })
     }
 
-    /// Where somebody may be going round without a hint: what the caller has in registers. A part of what the program is compiled to, so that these are
+    /// Where it is looked whether somebody does the same again: what the caller has in registers. A part of what the program is compiled to, so that these are
     /// the program's.
     #[inline(always)]
     fn note_registers(&self) {
@@ -137,6 +137,7 @@ impl Running {
         if e.notes_registers {
             e.registers.read_here();
             e.registers_of = (e.current, e.step_count);
+            e.highest_call = e.highest_call.max(e.registers.stack_pointer());
         }
     }
 

@@ -514,11 +514,19 @@ impl Thread {
         if self.awaiting {
             return match self.awaits_news {
                 true => self.turns.may_go_on_early(most),
-                false => !self.idle.is_idle && self.patience < MORE_PATIENCE.saturating_pow(most),
+                false => {
+                    let is_idle = self.idle.is_idle && self.idle.is_surely_known;
+                    !is_idle && self.patience < MORE_PATIENCE.saturating_pow(most)
+                }
             };
         }
         let place = self.place();
         self.cut_waits.iter().all(|&(known, count)| known != place || count < most)
+    }
+
+    /// It waits for a change, and its last turn was idle.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.awaiting && !self.awaits_news && self.idle.is_idle
     }
 
     /// A wait has got what it waited for.

@@ -232,7 +232,7 @@ impl<R: Reduction> Chooser for ContextBounded<R> {
             }
         }
         if !point.early.is_empty() {
-            for thread in point.early.iter().filter(|&t| !point.enabled.contains(t)) {
+            for thread in point.worth_letting_on() {
                 let thread = ThreadId::new(thread);
                 self.keep_branch(thread.index() as u32, point.cost(thread));
             }

@@ -30,7 +30,7 @@ use ::std::time::Duration;
 const MODELLED_PARALLELISM: NonZero<usize> = NonZero::new(2).unwrap();
 
 /// Mirrors `std::thread::yield_now`: the thread may go on, or any other may run.
-#[inline]
+#[inline(always)]
 #[track_caller]
 pub fn yield_now() {
     if !door::pause(Action::Yield, Duration::ZERO) {
@@ -39,7 +39,7 @@ pub fn yield_now() {
 }
 
 /// Mirrors `std::thread::sleep`, on the virtual clock.
-#[inline]
+#[inline(always)]
 #[track_caller]
 pub fn sleep(dur: Duration) {
     if door::limited(Some(dur)).is_none() {

@@ -215,6 +215,7 @@ impl CoreProgram for AbstractProgram<'_> {
                 yielded: run.yielded(),
                 enabled: &enabled,
                 early: &nobody,
+                idle: &nobody,
                 pending: &pending,
                 others_unchanged: false,
                 awaited: &[],

@@ -2,13 +2,14 @@
 //! wherever it keeps the count, goes on at a cost.
 
 use icb_std::hint::spin_loop;
-use icb_std::model::{Builder, FailureKind, Report};
+use icb_std::model::{Builder, FailureKind, Reduction, Report};
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Mutex, RwLock};
 use icb_std::thread;
 use icb_std::time::Instant;
 use std::cell::Cell;
 use std::hint::black_box;
+use std::mem::MaybeUninit;
 use std::time::Duration;
 
 const HINTS: [(&str, fn()); 4] = [
@@ -346,4 +347,90 @@ fn who_looks_under_a_lock_lets_others_in() {
         other.join().unwrap();
     });
     assert!(report.failure.is_none() && report.complete, "{report}");
+}
+
+/// A pause in a function of its own: what stands on its stack, where it has not written, the engine has left there.
+#[inline(never)]
+fn pauses_further_down() {
+    let mut unwritten = MaybeUninit::<[usize; 24]>::uninit();
+    black_box(&mut unwritten);
+    spin_loop();
+    black_box(&mut unwritten);
+}
+
+/// A lock for readers and writers. A writer that has seen another one leaves no mark; when that one has gone, and a reader has come, the reader does not
+/// know that it is to say when it leaves.
+#[derive(Default)]
+struct Forgetful {
+    state: AtomicUsize,
+    left: AtomicUsize,
+}
+
+impl Forgetful {
+    fn read(&self, pause: fn()) {
+        let mut state = self.state.load(SeqCst);
+        loop {
+            if state & 1 == 0 {
+                match self.state.compare_exchange(state, state + 2, SeqCst, SeqCst) {
+                    Ok(_) => break,
+                    Err(now) => state = now,
+                }
+            }
+            if state & 1 == 1 {
+                while self.state.load(SeqCst) == state {
+                    pause();
+                }
+                state = self.state.load(SeqCst);
+            }
+        }
+        if self.state.fetch_sub(2, SeqCst) == 3 {
+            self.left.fetch_add(1, SeqCst);
+        }
+    }
+
+    fn write(&self, pause: fn()) {
+        let mut state = self.state.load(SeqCst);
+        loop {
+            let wanted = if state <= 1 { usize::MAX } else { state | 1 };
+            if state <= 1 || state & 1 == 0 {
+                match self.state.compare_exchange(state, wanted, SeqCst, SeqCst) {
+                    Ok(_) if state <= 1 => break,
+                    Ok(_) => {}
+                    Err(now) => {
+                        state = now;
+                        continue;
+                    }
+                }
+            }
+            let left = self.left.load(SeqCst);
+            state = self.state.load(SeqCst);
+            if state >= 2 {
+                while self.left.load(SeqCst) == left {
+                    pause();
+                }
+                state = self.state.load(SeqCst);
+            }
+        }
+        self.state.store(0, SeqCst);
+        self.left.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn what_the_engine_leaves_on_the_stack_makes_no_difference() {
+    for (name, pause) in [("here", spin_loop as fn()), ("further down", pauses_further_down)] {
+        for reduction in [Reduction::PartialOrder, Reduction::Visited, Reduction::None] {
+            let report = Builder::new().max_bound(3).reduction(reduction).explore(move || {
+                let lock = Arc::new(Forgetful::default());
+                let (written, read) = (lock.clone(), lock.clone());
+                let writer = thread::spawn(move || written.write(pause));
+                let reader = thread::spawn(move || read.read(pause));
+                lock.write(pause);
+                writer.join().unwrap();
+                reader.join().unwrap();
+            });
+            let failure = report.failure.expect(name);
+            assert_eq!((failure.kind, failure.bound), (FailureKind::Livelock, 3), "{name}: {failure}");
+        }
+    }
 }

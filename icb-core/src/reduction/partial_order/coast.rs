@@ -427,6 +427,7 @@ impl PartialOrder {
         let coast = std::mem::take(&mut self.coast);
         self.pending.forget();
         let (mut pending, mut accesses) = (coast.pending.clone(), Vec::new());
+        let idle = ThreadSet::new();
         for (position, step) in coast.steps.iter().enumerate() {
             let index = self.cursor;
             let (enabled, early, ended): (ThreadSet, ThreadSet, ThreadSet) =
@@ -438,6 +439,8 @@ impl PartialOrder {
                 yielded: step.yielded,
                 enabled: &enabled,
                 early: &early,
+                // Nobody waits for a change where it coasts.
+                idle: &idle,
                 pending: &pending[..step.thread_count as usize],
                 others_unchanged: position > 0,
                 awaited: &[],

@@ -103,7 +103,7 @@ impl PartialOrder {
         let blocked = node.previous.filter(|&p| !point.enabled.contains(p) && !point.ended.contains(p));
         if !node.early.is_empty() {
             // Early steps are an alternative wherever they are possible.
-            node.early.iter().for_each(|thread| node.todo.insert(thread));
+            point.worth_letting_on().for_each(|thread| node.todo.insert(thread));
         }
         // So are waits that may be over because nobody can go on: the order in which they are decides who can go on later.
         node.freed = node.enabled.first().is_some_and(|first| may_be_freed(point.pending[first]))
@@ -188,11 +188,12 @@ impl PartialOrder {
         // Everybody who can go on sleeps; what goes on early is not covered by that.
         let mut next = self.nodes[index].early.first();
         while let Some(thread) = next {
-            if self.can_run(index, thread) {
+            let is_worth_while = self.nodes[index].todo.contains(thread);
+            if is_worth_while && self.can_run(index, thread) {
                 return Some(thread);
             }
             let node = &self.nodes[index];
-            if !self.affordable(node.cost + node.switch_cost(thread)) {
+            if is_worth_while && !self.affordable(node.cost + node.switch_cost(thread)) {
                 // The node is given up: nobody else will count it.
                 self.bound_pruned += 1;
             }

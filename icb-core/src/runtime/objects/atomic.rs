@@ -130,7 +130,8 @@ impl Execution {
         } else if !self.settings.idle_turns {
             thread.stop_watching();
         } else if thread.is_watched() {
-            match thread.watch_read(registers, self.step_count, &mut self.quarantine) {
+            let step = self.step_count;
+            match thread.watch_read(registers, step, &mut self.highest_call, &mut self.quarantine) {
                 Watched::Idle { reads } => {
                     thread.begin_awaiting_change_of(reads);
                     self.await_change();
