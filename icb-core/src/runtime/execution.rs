@@ -156,8 +156,6 @@ pub(super) struct Execution {
     /// Those of this thread at the operation that it was about to announce after so many steps.
     pub(super) registers: super::idle::Registers,
     pub(super) registers_of: (usize, u64),
-    /// The highest stack pointer at these operations, since a turn began.
-    pub(super) highest_call: usize,
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
@@ -317,7 +315,6 @@ impl Execution {
             notes_registers: false,
             registers: super::idle::Registers::default(),
             registers_of: (usize::MAX, 0),
-            highest_call: 0,
             notes_accesses: false,
             shadow: Shadow::default(),
             shared_stacks: super::shared_stacks::SharedStacks::default(),

@@ -162,6 +162,8 @@ pub(crate) struct IdleTurns {
     /// Something has been got that the next turn may get otherwise.
     spoiled: bool,
     began_with: Option<Registers>,
+    /// The highest stack pointer at the operations since.
+    highest_call: usize,
     /// Steps of the execution before this turn, with its own pauses since.
     steps: u64,
     /// How many blocks had been freed.
@@ -255,7 +257,6 @@ impl Thread {
         &mut self,
         registers: Option<Registers>,
         step: u64,
-        highest_call: usize,
         quarantine: &mut Quarantine,
     ) {
         let steps = self.idle.steps + self.turn_reads() as u64;
@@ -265,7 +266,7 @@ impl Thread {
         idle.is_idle = repeats
             && step == steps
             && registers.is_some_and(|now| idle.is_as_before(now, bottom, quarantine));
-        idle.is_surely_known = registers.is_some_and(|now| now.stack_pointer() >= highest_call);
+        idle.is_surely_known = registers.is_some_and(|now| now.stack_pointer() >= idle.highest_call);
         idle.registers = registers;
     }
 
@@ -275,7 +276,6 @@ impl Thread {
         &mut self,
         ends_turn: Option<bool>,
         step: u64,
-        highest_call: &mut usize,
         quarantine: &mut Quarantine,
     ) -> bool {
         let bottom = self.stack_bottom;
@@ -296,7 +296,7 @@ impl Thread {
             idle.known = false;
             return false;
         };
-        idle.begin(registers, bottom, step, highest_call, quarantine)
+        idle.begin(registers, bottom, step, quarantine)
     }
 
     /// A read without a hint is announced, by a thread that may be going round. `registers`: those that it has there, if they are known; `step`: steps
@@ -307,12 +307,11 @@ impl Thread {
         &mut self,
         registers: Option<Registers>,
         step: u64,
-        highest_call: &mut usize,
         quarantine: &mut Quarantine,
     ) -> Watched {
         let (reads, bottom) = (self.turn_reads(), self.stack_bottom);
         let begins = match &self.idle.began_with {
-            Some(then) if self.idle.known => *highest_call > then.stack_pointer(),
+            Some(then) if self.idle.known => self.idle.highest_call > then.stack_pointer(),
             _ => true,
         };
         if begins {
@@ -321,7 +320,7 @@ impl Thread {
                 return Watched::Changes;
             };
             self.idle.reads = reads;
-            return if self.idle.begin(registers, bottom, step, highest_call, quarantine) {
+            return if self.idle.begin(registers, bottom, step, quarantine) {
                 Watched::GoesOn
             } else {
                 Watched::Changes
@@ -335,7 +334,7 @@ impl Thread {
             return if of_turn < MAX_TURN_READS { Watched::GoesOn } else { Watched::Changes };
         };
         if step == idle.steps + of_turn as u64
-            && registers.stack_pointer() >= *highest_call
+            && registers.stack_pointer() >= idle.highest_call
             && idle.is_as_before(registers, bottom, quarantine)
         {
             idle.known = false;
@@ -344,7 +343,7 @@ impl Thread {
         }
         idle.in_vain += 1;
         idle.reads = reads;
-        if idle.in_vain < MAX_TURNS_IN_VAIN && idle.begin(registers, bottom, step, highest_call, quarantine) {
+        if idle.in_vain < MAX_TURNS_IN_VAIN && idle.begin(registers, bottom, step, quarantine) {
             Watched::GoesOn
         } else {
             Watched::Changes
@@ -359,14 +358,13 @@ impl IdleTurns {
         registers: Registers,
         bottom: usize,
         step: u64,
-        highest_call: &mut usize,
         quarantine: &mut Quarantine,
     ) -> bool {
         self.known = memory_in_use(&registers, bottom, quarantine, &mut self.ranges);
         if !self.known {
             return false;
         }
-        *highest_call = registers.stack_pointer();
+        self.highest_call = registers.stack_pointer();
         self.bytes.clear();
         for &(start, end) in &self.ranges {
             let (length, held) = (end - start, self.bytes.len());
@@ -395,6 +393,11 @@ impl IdleTurns {
             && memory_in_use(&registers, bottom, quarantine, &mut self.ranges_now)
             && self.ranges == self.ranges_now
             && self.is_unchanged()
+    }
+
+    /// Something is called from where the stack pointer is this.
+    pub(super) fn note_call(&mut self, stack_pointer: usize) {
+        self.highest_call = self.highest_call.max(stack_pointer);
     }
 
     /// A thread is about to be watched.

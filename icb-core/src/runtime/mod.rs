@@ -136,8 +136,7 @@ impl Running {
         let e = unsafe { &mut *self.execution.get() };
         if e.notes_registers {
             e.registers.read_here();
-            e.registers_of = (e.current, e.step_count);
-            e.highest_call = e.highest_call.max(e.registers.stack_pointer());
+            e.registers_noted();
         }
     }
 

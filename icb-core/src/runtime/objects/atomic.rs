@@ -111,6 +111,13 @@ impl Execution {
         self.finish_single(operation, Access { object: id, mode }, read, written, note);
     }
 
+    /// The registers have been noted at an operation that is about to be announced.
+    #[inline(never)]
+    pub(in crate::runtime) fn registers_noted(&mut self) {
+        self.registers_of = (self.current, self.step_count);
+        self.threads.mine().idle.note_call(self.registers.stack_pointer());
+    }
+
     /// A read is announced without a hint: a thread that provably does the same again, or has been reading the same values for long, waits
     /// until one of them changes.
     #[inline]
@@ -130,8 +137,7 @@ impl Execution {
         } else if !self.settings.idle_turns {
             thread.stop_watching();
         } else if thread.is_watched() {
-            let step = self.step_count;
-            match thread.watch_read(registers, step, &mut self.highest_call, &mut self.quarantine) {
+            match thread.watch_read(registers, self.step_count, &mut self.quarantine) {
                 Watched::Idle { reads } => {
                     thread.begin_awaiting_change_of(reads);
                     self.await_change();

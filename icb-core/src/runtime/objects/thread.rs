@@ -391,8 +391,7 @@ impl Execution {
         thread.awaiting = thread.awaits_news || thread.awaits();
         // What is replayed was found by a search that had more to choose from, or as much.
         if self.settings.idle_turns && self.observer.is_none() {
-            let registers = registers.copied();
-            thread.recognise_idle_turn(registers, self.step_count, self.highest_call, &mut self.quarantine);
+            thread.recognise_idle_turn(registers.copied(), self.step_count, &mut self.quarantine);
         }
         self.note_awaited(me);
     }
@@ -430,8 +429,7 @@ impl Execution {
             thread.turns.end_turn();
         }
         self.finish_many(operation, 9, note);
-        let (step, thread) = (self.step_count, &mut self.threads[me]);
-        if thread.begin_turn(ends_turn, step, &mut self.highest_call, &mut self.quarantine) {
+        if self.threads[me].begin_turn(ends_turn, self.step_count, &mut self.quarantine) {
             self.compares_stacks = true;
             self.notes_registers = true;
         }
