@@ -1,7 +1,8 @@
 //! The last local pointer counts itself out and then says that no thread owns the value; the last shared pointer, which goes in between, leaves
 //! the value to the owner, and nobody drops it.
+//! (With frees checked another bug is found before: nothing orders the free after the owner has been taken off.)
 //! Found: the value is dropped.
-//! Options: --no-accesses
+//! Options: --no-accesses --check-frees=false
 //!
 //! ```toml
 //! hybrid-rc = "=0.6.0"
