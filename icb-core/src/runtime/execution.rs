@@ -153,6 +153,8 @@ pub(super) struct Execution {
     pub(super) compares_stacks: bool,
     /// It is looked whether somebody does the same again: the registers are noted at each atomic operation.
     pub(super) notes_registers: bool,
+    /// And that is so because of a loop without a hint: in every execution of the schedule.
+    pub(super) watches_loops: bool,
     /// Those of this thread at the operation that it was about to announce after so many steps.
     pub(super) registers: super::idle::Registers,
     pub(super) registers_of: (usize, u64),
@@ -313,6 +315,7 @@ impl Execution {
             checks_frees: false,
             compares_stacks: false,
             notes_registers: false,
+            watches_loops: false,
             registers: super::idle::Registers::default(),
             registers_of: (usize::MAX, 0),
             notes_accesses: false,
@@ -396,6 +399,7 @@ impl Execution {
         self.step_branches.clear();
         self.has_counts = false;
         self.notes_registers = false;
+        self.watches_loops = false;
         self.registers_of = (usize::MAX, 0);
         self.counting = 0;
         self.chooser = Some(chooser);

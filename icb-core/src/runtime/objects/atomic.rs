@@ -129,7 +129,8 @@ impl Execution {
 
     #[cold]
     fn look_for_spinning(&mut self) {
-        let registers = (self.registers_of == (self.current, self.step_count)).then_some(self.registers);
+        let are_known = self.watches_loops && self.registers_of == (self.current, self.step_count);
+        let registers = are_known.then_some(self.registers);
         let thread = self.threads.mine();
         if thread.repeats_for_long() {
             thread.begin_awaiting();
@@ -148,6 +149,7 @@ impl Execution {
         } else if thread.may_go_round() {
             thread.watch();
             self.notes_registers = true;
+            self.watches_loops = true;
         } else {
             thread.stop_watching();
         }
