@@ -153,7 +153,7 @@ pub(super) fn clear_stack() {
 pub(crate) struct IdleTurns {
     /// It waits at a pause at which nothing was as it had not been at the one before.
     pub(crate) is_idle: bool,
-    /// And in every execution of this schedule it is found to be so, or not.
+    /// Whether that is so is the same in every execution of the schedule.
     pub(crate) is_surely_known: bool,
     /// At the pause that is pending.
     registers: Option<Registers>,
@@ -339,6 +339,7 @@ impl Thread {
         {
             idle.known = false;
             idle.is_idle = true;
+            idle.is_surely_known = true;
             return Watched::Idle { reads: of_turn };
         }
         idle.in_vain += 1;
