@@ -32,6 +32,8 @@ pub struct Settings {
     /// Whether a thread that goes round in a loop in which it provably does the same again waits until something that it reads is changed,
     /// without going on early at a cost: it would find nothing.
     pub idle_turns: bool,
+    /// Whether nothing but the program under test changes the statics of this process.
+    pub owns_statics: bool,
     /// Whether a racing variable becomes a synchronization variable instead of a failure.
     pub promote: bool,
     /// Longest execution, in steps.
@@ -73,6 +75,7 @@ impl Default for Settings {
             weak_memory: false,
             max_early: 3,
             idle_turns: true,
+            owns_statics: false,
             promote: false,
             max_steps: 20_000,
             stack_size: 256 * 1024,
@@ -161,6 +164,8 @@ pub(super) struct Execution {
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
+    /// Where else than on its own stack and in blocks a thread may have changed something. Only for as long as it is looked.
+    pub(super) elsewhere: Vec<super::arena::Range>,
     /// Kept from one execution to the next.
     pub(super) shared_stacks: super::shared_stacks::SharedStacks,
     pub(super) memory_notes: super::accesses::MemoryNotes,
@@ -318,6 +323,7 @@ impl Execution {
             watches_loops: false,
             registers: super::idle::Registers::default(),
             registers_of: (usize::MAX, 0),
+            elsewhere: Vec::new(),
             notes_accesses: false,
             shadow: Shadow::default(),
             shared_stacks: super::shared_stacks::SharedStacks::default(),

@@ -3,14 +3,16 @@
 //! would do just this again, however often: an execution in which it does so is one in which it does not, with more of the same steps. So such
 //! a thread waits for that change, and is not let on early at a cost, as one is that may be counting its attempts.
 //!
-//! Nothing is guessed: the memory is copied when the turn begins and compared when it ends, byte by byte. What others do meanwhile, and what the thread
-//! gets from where a turn cannot be seen to use it up (the clock, random numbers, a choice), makes a turn count as not idle. Not looked at: memory that
-//! is neither the stack nor a block of the program's allocator. What lies there is not put back between executions either.
+//! Nothing is guessed: the memory is copied when the turn begins and compared when it ends, byte by byte: the thread's stack and those of all others, all
+//! blocks, and the statics. What others do meanwhile, and what the thread gets from where a turn cannot be seen to use it up (the clock, random numbers, a
+//! choice), makes a turn count as not idle. Not looked at: what a library that is loaded at run time keeps in its own memory. In a process with other tests
+//! beside this one, statics change for other reasons too. There what is found at a pause is taken for uncertain (see below), and a loop without a hint that counts
+//! its rounds in a static that is no variable of the model is not told from one that does not.
 //!
 //! What the engine leaves on unused stack depends on how it came to its decision, and so on more than what the program did. A function that is called in each turn
 //! has that in its frame, where it has not written yet. So a loop without a hint is compared at the read that is called from furthest up: what lies above, no
 //! operation of the turn has touched. At a pause that is called from further down than an operation of the turn, what is found may be different in another execution of
-//! the same schedule. Then it says only what is not worth while, see [`SchedulingPoint::idle`](crate::program::SchedulingPoint::idle), and a search that has let such a thread
+//! the same schedule: it is uncertain. Then it says only what is not worth while, see [`SchedulingPoint::idle`](crate::program::SchedulingPoint::idle), and a search that has let such a thread
 //! on goes on to do so.
 //!
 //! With a pause, that a thread waits is known from what it has read, and whether its turn was idle decides only about what is offered to a search: a
@@ -22,10 +24,12 @@
 
 use super::allocator::Quarantine;
 use super::arena::Range;
-use super::threads::Thread;
+use super::execution::Execution;
+use super::image;
+use super::threads::{Life, Thread};
 
 /// More memory than this is not copied: the turn counts as not idle. In bytes.
-const MAX_BYTES: usize = 32 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// A turn of a loop without a hint that reads more counts as not idle.
 const MAX_TURN_READS: usize = 16;
@@ -172,7 +176,7 @@ pub(crate) struct IdleTurns {
     reads: usize,
     /// Turns of a loop without a hint that have not come to their ends as they had begun.
     in_vain: u32,
-    /// The stack, and all blocks.
+    /// The thread's stack, those of the others, statics, and all blocks.
     ranges: Vec<Range>,
     bytes: Vec<u8>,
     /// The same at the end of the turn.
@@ -219,20 +223,27 @@ pub(super) enum Watched {
     Changes,
 }
 
-/// The addresses that a thread can have changed: its stack up to `bottom`, and all blocks. `false` if they are not known, or too many.
-fn memory_in_use(
-    registers: &Registers,
-    bottom: usize,
-    quarantine: &mut Quarantine,
-    ranges: &mut Vec<Range>,
-) -> bool {
-    ranges.clear();
-    let top = registers.stack_pointer();
-    if top == 0 || top >= bottom || bottom - top > MAX_BYTES {
-        return false;
+/// Where what a thread can have changed lies.
+pub(super) struct Memory<'a> {
+    /// The stacks of the other threads, and the statics if they count.
+    pub(super) elsewhere: &'a [Range],
+    pub(super) quarantine: &'a mut Quarantine,
+}
+
+impl Memory<'_> {
+    /// The addresses that a thread can have changed: its stack up to `bottom`, what lies elsewhere, and all blocks. `false` if they are not known, or too
+    /// many.
+    fn in_use(&mut self, registers: &Registers, bottom: usize, ranges: &mut Vec<Range>) -> bool {
+        ranges.clear();
+        let top = registers.stack_pointer();
+        if top == 0 || top >= bottom {
+            return false;
+        }
+        ranges.push((top, bottom));
+        ranges.extend_from_slice(self.elsewhere);
+        let bytes: usize = ranges.iter().map(|(start, end)| end - start).sum();
+        bytes <= MAX_BYTES && self.quarantine.blocks_in_use(ranges, MAX_BYTES - bytes)
     }
-    ranges.push((top, bottom));
-    quarantine.blocks_in_use(ranges, MAX_BYTES - (bottom - top))
 }
 
 /// Whether these are the bytes that are there.
@@ -250,6 +261,30 @@ unsafe fn is_same(_: *const u8, _: &[u8]) -> bool {
     false
 }
 
+impl Execution {
+    /// Looks at the running thread, with the steps so far, and all memory that it may have changed; with statics, if these count.
+    pub(super) fn with_memory<R>(
+        &mut self,
+        statics: bool,
+        look: impl FnOnce(&mut Thread, u64, &mut Memory<'_>) -> R,
+    ) -> R {
+        let mut elsewhere = std::mem::take(&mut self.elsewhere);
+        elsewhere.clear();
+        for (index, thread) in self.threads.iter().enumerate().take(self.thread_count) {
+            if index != self.current && thread.life == Life::Live && thread.stack_top != 0 {
+                elsewhere.push((thread.stack_top, thread.stack_bottom));
+            }
+        }
+        if statics {
+            elsewhere.extend_from_slice(image::writable());
+        }
+        let mut memory = Memory { elsewhere: &elsewhere, quarantine: &mut self.quarantine };
+        let result = look(&mut self.threads[self.current], self.step_count, &mut memory);
+        self.elsewhere = elsewhere;
+        result
+    }
+}
+
 impl Thread {
     /// It is at a pause; `registers`: those that it has there, if it is a pause of the program's. `step`: steps of the
     /// execution so far.
@@ -257,27 +292,23 @@ impl Thread {
         &mut self,
         registers: Option<Registers>,
         step: u64,
-        quarantine: &mut Quarantine,
+        owns_statics: bool,
+        memory: &mut Memory<'_>,
     ) {
         let steps = self.idle.steps + self.turn_reads() as u64;
         let repeats = self.repeats_itself();
         let bottom = self.stack_bottom;
         let idle = &mut self.idle;
-        idle.is_idle = repeats
-            && step == steps
-            && registers.is_some_and(|now| idle.is_as_before(now, bottom, quarantine));
-        idle.is_surely_known = registers.is_some_and(|now| now.stack_pointer() >= idle.highest_call);
+        idle.is_idle =
+            repeats && step == steps && registers.is_some_and(|now| idle.is_as_before(now, bottom, memory));
+        let is_highest = |now: Registers| now.stack_pointer() >= idle.highest_call;
+        idle.is_surely_known = owns_statics && registers.is_some_and(is_highest);
         idle.registers = registers;
     }
 
     /// Its pause takes effect, after so many steps. `ends_turn`: it has done something since the one before; and whether the
     /// next turn may be the same: it has read something since it changed something last. Whether its stack has been looked at.
-    pub(super) fn begin_turn(
-        &mut self,
-        ends_turn: Option<bool>,
-        step: u64,
-        quarantine: &mut Quarantine,
-    ) -> bool {
+    pub(super) fn begin_turn(&mut self, ends_turn: Option<bool>, step: u64, memory: &mut Memory<'_>) -> bool {
         let bottom = self.stack_bottom;
         if self.is_watched() {
             self.stop_watching();
@@ -296,7 +327,7 @@ impl Thread {
             idle.known = false;
             return false;
         };
-        idle.begin(registers, bottom, step, quarantine)
+        idle.begin(registers, bottom, step, memory)
     }
 
     /// A read without a hint is announced, by a thread that may be going round. `registers`: those that it has there, if they are known; `step`: steps
@@ -307,7 +338,7 @@ impl Thread {
         &mut self,
         registers: Option<Registers>,
         step: u64,
-        quarantine: &mut Quarantine,
+        memory: &mut Memory<'_>,
     ) -> Watched {
         let (reads, bottom) = (self.turn_reads(), self.stack_bottom);
         let begins = match &self.idle.began_with {
@@ -320,7 +351,7 @@ impl Thread {
                 return Watched::Changes;
             };
             self.idle.reads = reads;
-            return if self.idle.begin(registers, bottom, step, quarantine) {
+            return if self.idle.begin(registers, bottom, step, memory) {
                 Watched::GoesOn
             } else {
                 Watched::Changes
@@ -335,7 +366,7 @@ impl Thread {
         };
         if step == idle.steps + of_turn as u64
             && registers.stack_pointer() >= idle.highest_call
-            && idle.is_as_before(registers, bottom, quarantine)
+            && idle.is_as_before(registers, bottom, memory)
         {
             idle.known = false;
             idle.is_idle = true;
@@ -344,7 +375,7 @@ impl Thread {
         }
         idle.in_vain += 1;
         idle.reads = reads;
-        if idle.in_vain < MAX_TURNS_IN_VAIN && idle.begin(registers, bottom, step, quarantine) {
+        if idle.in_vain < MAX_TURNS_IN_VAIN && idle.begin(registers, bottom, step, memory) {
             Watched::GoesOn
         } else {
             Watched::Changes
@@ -354,14 +385,8 @@ impl Thread {
 
 impl IdleTurns {
     /// A turn begins, with these registers and after so many steps. `false`: it cannot be told whether it will have been idle.
-    fn begin(
-        &mut self,
-        registers: Registers,
-        bottom: usize,
-        step: u64,
-        quarantine: &mut Quarantine,
-    ) -> bool {
-        self.known = memory_in_use(&registers, bottom, quarantine, &mut self.ranges);
+    fn begin(&mut self, registers: Registers, bottom: usize, step: u64, memory: &mut Memory<'_>) -> bool {
+        self.known = memory.in_use(&registers, bottom, &mut self.ranges);
         if !self.known {
             return false;
         }
@@ -371,8 +396,8 @@ impl IdleTurns {
             let (length, held) = (end - start, self.bytes.len());
             self.bytes.reserve(length);
             let from: *const u8 = std::ptr::with_exposed_provenance(start);
-            // SAFETY: it is the thread's own stack above what the engine has in use now, or memory that has been given out in this execution:
-            // mapped, and nobody else runs. As many bytes are reserved. (Where nothing has been written yet, it is what the system gave.)
+            // SAFETY: it is the thread's own stack above what the engine has in use now, that of a thread which does not run, a static, or memory that
+            // has been given out in this execution: mapped, and nobody else runs. (Statics that others may change are read as they happen to be.) As many bytes are reserved. (Where nothing has been written yet, it is what the system gave.)
             unsafe {
                 from.copy_to_nonoverlapping(self.bytes.as_mut_ptr().add(held), length);
                 self.bytes.set_len(held + length);
@@ -381,17 +406,17 @@ impl IdleTurns {
         self.began_with = Some(registers);
         self.spoiled = false;
         self.steps = step;
-        self.freed = quarantine.freed();
+        self.freed = memory.quarantine.freed();
         true
     }
 
     /// Whether a turn that ends with these registers has left everything as it was when it began.
-    fn is_as_before(&mut self, registers: Registers, bottom: usize, quarantine: &mut Quarantine) -> bool {
+    fn is_as_before(&mut self, registers: Registers, bottom: usize, memory: &mut Memory<'_>) -> bool {
         self.known
             && !self.spoiled
             && Some(registers) == self.began_with
-            && self.freed == quarantine.freed()
-            && memory_in_use(&registers, bottom, quarantine, &mut self.ranges_now)
+            && self.freed == memory.quarantine.freed()
+            && memory.in_use(&registers, bottom, &mut self.ranges_now)
             && self.ranges == self.ranges_now
             && self.is_unchanged()
     }

@@ -95,8 +95,8 @@ fn variables() -> Vec<(usize, usize)> {
 
 /// The variable around an address: where it starts, and its size.
 pub(super) fn variable(address: usize) -> Option<(usize, usize)> {
-    static VARIABLES: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
-    let variables = VARIABLES.get_or_init(variables);
+    static WRITABLE: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+    let variables = WRITABLE.get_or_init(variables);
     let next = variables.partition_point(|&(start, _)| start <= address);
     let &(start, size) = variables.get(next.checked_sub(1)?)?;
     (address < start + size).then_some((start, size))
@@ -241,7 +241,7 @@ pub(super) fn absolute(relative: usize) -> usize {
 
 /// Finds out where the image is, before an execution asks: what the engine waits for is no step of a program.
 pub(super) fn prepare() {
-    SEGMENTS.get_or_init(segments);
+    writable();
 }
 
 /// Whether the address lies in writable memory of the program's image.
@@ -258,6 +258,19 @@ pub(super) fn statics() -> Vec<(usize, usize)> {
     let mut places: Vec<_> = own.map(|segment| (segment.start, segment.end - segment.start)).collect();
     places.extend(thread_local_memory().map(|memory| (memory.cast::<u8>().addr().get(), memory.len())));
     places
+}
+
+/// Where the statics of the program itself lie that can be written: from, and up to. Not the threads' own.
+pub(super) fn writable() -> &'static [(usize, usize)] {
+    static WRITABLE: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+    WRITABLE.get_or_init(|| {
+        let segments = SEGMENTS.get_or_init(segments);
+        let (base, (_, closed)) = (segments.first().map(|segment| segment.base), constants());
+        let own = segments.iter().filter(|segment| Some(segment.base) == base);
+        own.map(|segment| (segment.start.max(closed), segment.end))
+            .filter(|(start, end)| start < end)
+            .collect()
+    })
 }
 
 /// The name of the static at this address, where the symbol table knows it.

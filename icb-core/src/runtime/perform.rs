@@ -175,6 +175,8 @@ pub(super) fn halt(running: &Running) {
 /// after a switch returns to where the processor does not expect it.
 #[inline(always)]
 pub(super) fn suspend(running: &Running, me: usize) {
+    let marker = 0u8;
+    running.quickly(|e| e.threads[me].stack_top = (&raw const marker).addr());
     if running.quickly(|e| e.settings.sequential) {
         super::sequential::wait(running, me);
     } else {

@@ -203,6 +203,8 @@ pub(crate) struct Thread {
     pub(crate) spurious_failures: u32,
     /// Just above its stack's first frame.
     pub(crate) stack_bottom: usize,
+    /// While it does not run: the program's frames lie above this.
+    pub(crate) stack_top: usize,
     /// It waits inside an access hook, which must not unwind.
     pub(crate) in_hook: bool,
     /// It is in a function that its caller takes for one of C: it cannot be unwound.
@@ -280,6 +282,7 @@ impl Default for Thread {
             late_expiries: 0,
             spurious_failures: 0,
             stack_bottom: 0,
+            stack_top: 0,
             in_hook: false,
             in_foreign: false,
             unwinds_late: false,
@@ -369,6 +372,7 @@ impl Thread {
         self.cut_waits.clear();
         self.late_expiries = 0;
         self.stack_bottom = 0;
+        self.stack_top = 0;
         self.in_hook = false;
         self.in_foreign = false;
         self.unwinds_late = false;

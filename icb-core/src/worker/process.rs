@@ -81,6 +81,8 @@ impl Worker {
             weak_memory: self.settings.weak_memory,
             max_early: self.max_early(),
             idle_turns: true,
+            // Where `cargo icb` has started the process it runs one test.
+            owns_statics: self.settings.channel.is_some(),
             promote: self.settings.on_race == OnRace::Promote,
             max_steps: self.settings.max_steps,
             stack_size: self.settings.stack_size,

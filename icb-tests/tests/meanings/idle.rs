@@ -137,6 +137,29 @@ fn keeps_a_list(pause: fn()) {
     );
 }
 
+fn keeps_the_count_on_another_stack(pause: fn()) {
+    let flag = AtomicUsize::new(0);
+    let mut rounds = 0;
+    thread::scope(|scope| {
+        let rounds = black_box(&mut rounds);
+        let looks = &flag;
+        scope.spawn(move || {
+            while looks.load(SeqCst) == 0 {
+                *black_box(&mut *rounds) += 1;
+                assert!(*rounds <= 4, "given up");
+                pause();
+            }
+        });
+        scope.spawn(|| flag.store(1, SeqCst));
+    });
+}
+
+fn keeps_the_count_in_a_static(pause: fn()) {
+    static ROUNDS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    ROUNDS.store(0, SeqCst);
+    waits(|| ROUNDS.fetch_add(1, SeqCst) > 3, pause);
+}
+
 fn pauses_at_five_places(pause: fn()) {
     let flag = Arc::new(AtomicUsize::new(0));
     let theirs = flag.clone();
@@ -161,12 +184,14 @@ fn looks_at_the_clock(pause: fn()) {
 #[test]
 fn who_counts_its_rounds_goes_on_at_a_cost() {
     type Waits = fn(fn());
-    let programs: [(&str, Waits); 7] = [
+    let programs: [(&str, Waits); 9] = [
         ("on the stack", keeps_the_count_on_the_stack),
         ("on the heap", keeps_the_count_on_the_heap),
         ("of all threads", keeps_the_count_of_all_threads),
         ("in a thread-local", keeps_the_count_in_a_thread_local),
         ("a list", keeps_a_list),
+        ("on another stack", keeps_the_count_on_another_stack),
+        ("in a static", keeps_the_count_in_a_static),
         ("five places", pauses_at_five_places),
         ("the clock", looks_at_the_clock),
     ];
@@ -174,7 +199,12 @@ fn who_counts_its_rounds_goes_on_at_a_cost() {
         for (hint, pause) in HINTS {
             let has_time = hint == "sleep";
             let has_places = hint != "no hint";
-            if (name == "the clock" && !has_time) || (name == "five places" && !has_places) {
+            // Other tests run in this process: what stands in its statics says nothing for sure.
+            let has_statics = has_places;
+            if (name == "the clock" && !has_time)
+                || (name == "five places" && !has_places)
+                || (name == "in a static" && !has_statics)
+            {
                 continue;
             }
             let report = Builder::new().max_bound(2).explore(move || program(pause));

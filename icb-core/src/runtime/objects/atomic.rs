@@ -138,13 +138,16 @@ impl Execution {
         } else if !self.settings.idle_turns {
             thread.stop_watching();
         } else if thread.is_watched() {
-            match thread.watch_read(registers, self.step_count, &mut self.quarantine) {
+            let owns_statics = self.settings.owns_statics;
+            match self
+                .with_memory(owns_statics, |thread, step, memory| thread.watch_read(registers, step, memory))
+            {
                 Watched::Idle { reads } => {
-                    thread.begin_awaiting_change_of(reads);
+                    self.threads.mine().begin_awaiting_change_of(reads);
                     self.await_change();
                 }
                 Watched::GoesOn => {}
-                Watched::Changes => thread.stop_watching(),
+                Watched::Changes => self.threads.mine().stop_watching(),
             }
         } else if thread.may_go_round() {
             thread.watch();

@@ -391,7 +391,10 @@ impl Execution {
         thread.awaiting = thread.awaits_news || thread.awaits();
         // What is replayed was found by a search that had more to choose from, or as much.
         if self.settings.idle_turns && self.observer.is_none() {
-            thread.recognise_idle_turn(registers.copied(), self.step_count, &mut self.quarantine);
+            let (registers, owns_statics) = (registers.copied(), self.settings.owns_statics);
+            self.with_memory(true, |thread, step, memory| {
+                thread.recognise_idle_turn(registers, step, owns_statics, memory);
+            });
         }
         self.note_awaited(me);
     }
@@ -429,7 +432,7 @@ impl Execution {
             thread.turns.end_turn();
         }
         self.finish_many(operation, 9, note);
-        if self.threads[me].begin_turn(ends_turn, self.step_count, &mut self.quarantine) {
+        if self.with_memory(true, |thread, step, memory| thread.begin_turn(ends_turn, step, memory)) {
             self.compares_stacks = true;
             self.notes_registers = true;
         }
