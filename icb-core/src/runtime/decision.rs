@@ -436,6 +436,8 @@ impl Execution {
                 self.early.insert(thread);
                 if self.threads[thread].is_idle() {
                     self.idle.insert(thread);
+                } else {
+                    self.idle.remove(thread);
                 }
             } else {
                 self.early.remove(thread);
@@ -455,7 +457,11 @@ impl Execution {
         let mut next = self.waiting.first();
         while let Some(thread) = next {
             let pending = self.pending[thread];
-            if pending.object == object || pending.other == object || self.threads[thread].awaiting {
+            let awaits = self.threads[thread].awaiting;
+            if awaits && thread != self.current {
+                self.disturb(thread, object);
+            }
+            if awaits || pending.object == object || pending.other == object {
                 let readiness = self.readiness_of(thread, pending);
                 self.settle(thread, readiness);
             }

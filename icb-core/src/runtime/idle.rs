@@ -27,6 +27,7 @@ use super::arena::Range;
 use super::execution::Execution;
 use super::image;
 use super::threads::{Life, Thread};
+use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
 /// More memory than this is not copied: the turn counts as not idle. In bytes.
 const MAX_BYTES: usize = 64 * 1024;
@@ -152,6 +153,16 @@ pub(super) fn clear_stack() {
     std::hint::black_box(&mut [0_u8; CLEARED]);
 }
 
+/// Whether something has been changed since a turn was found to be idle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Disturbed {
+    #[default]
+    No,
+    /// Only by this thread in this turn of it, which may come to nothing.
+    In(usize, u32),
+    Yes,
+}
+
 /// What is known of the turn of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct IdleTurns {
@@ -159,6 +170,20 @@ pub(crate) struct IdleTurns {
     pub(crate) is_idle: bool,
     /// Whether that is so is the same in every execution of the schedule.
     pub(crate) is_surely_known: bool,
+    /// After so many steps of the execution that has been found out.
+    found_at: u64,
+    /// Who may have changed since then what the turn has to do with.
+    disturbed: Disturbed,
+    /// In this turn nothing was done that leaves something elsewhere than in memory.
+    is_quiet: bool,
+    /// Something was locked or changed in this turn.
+    changes: bool,
+    /// It was tried to lock something in this turn.
+    tries: bool,
+    /// What has been locked in this turn, and is still.
+    held: Vec<ObjectId>,
+    /// What the turn has to do with.
+    objects: Vec<ObjectId>,
     /// At the pause that is pending.
     registers: Option<Registers>,
     /// How things were when this turn began is known.
@@ -168,7 +193,9 @@ pub(crate) struct IdleTurns {
     began_with: Option<Registers>,
     /// The highest stack pointer at the operations since.
     highest_call: usize,
-    /// Steps of the execution before this turn, with its own pauses since.
+    /// After so many steps of the execution this turn began.
+    began_at: u64,
+    /// The same, with its own pauses since.
     steps: u64,
     /// How many blocks had been freed.
     freed: usize,
@@ -262,6 +289,47 @@ unsafe fn is_same(_: *const u8, _: &[u8]) -> bool {
 }
 
 impl Execution {
+    /// The running thread does something with this object, which may make a difference for a thread that waits in a loop. What is changed under a lock the
+    /// thread comes to know when it is let go; before that only if it tries whether it is free.
+    pub(super) fn disturb(&mut self, thread: usize, object: ObjectId) {
+        let makes_no_difference = match self.pending[self.current].action {
+            Action::Lock | Action::ReadLock | Action::WriteLock => !self.threads[thread].idle.tries,
+            Action::TryLock | Action::TryReadLock | Action::TryWriteLock => !self.threads[thread].idle.tries,
+            Action::Unlock | Action::ReadUnlock | Action::WriteUnlock => {
+                let found_at = self.threads[thread].idle.found_at;
+                found_at <= self.threads.mine().idle.began_at && self.has_changed_nothing()
+            }
+            _ => false,
+        };
+        if makes_no_difference {
+            return;
+        }
+        let running = self.threads.mine();
+        let (turn, may_be_idle) = (running.turns.number(), running.idle.known);
+        self.threads[thread].idle.note_disturbance(object, self.current, turn, may_be_idle);
+    }
+
+    /// All memory is as it was when the running thread's turn began.
+    fn has_changed_nothing(&mut self) -> bool {
+        self.with_memory(true, |thread, _, memory| {
+            let bottom = thread.stack_bottom;
+            thread.idle.is_quiet && thread.idle.is_memory_as_before(bottom, memory)
+        })
+    }
+
+    /// The running thread's turn, which is over, has come to nothing: it has disturbed nobody.
+    pub(super) fn calm_down(&mut self) {
+        let by = Disturbed::In(self.current, self.threads.mine().turns.number());
+        for thread in 0..self.thread_count {
+            if self.threads[thread].idle.disturbed == by {
+                self.threads[thread].idle.disturbed = Disturbed::No;
+                if self.early.contains(thread) && self.threads[thread].is_idle() {
+                    self.idle.insert(thread);
+                }
+            }
+        }
+    }
+
     /// Looks at the running thread, with the steps so far, and all memory that it may have changed; with statics, if these count.
     pub(super) fn with_memory<R>(
         &mut self,
@@ -295,14 +363,16 @@ impl Thread {
         owns_statics: bool,
         memory: &mut Memory<'_>,
     ) {
-        let steps = self.idle.steps + self.turn_reads() as u64;
-        let repeats = self.repeats_itself();
+        let operations = self.turns.operations();
         let bottom = self.stack_bottom;
         let idle = &mut self.idle;
-        idle.is_idle =
-            repeats && step == steps && registers.is_some_and(|now| idle.is_as_before(now, bottom, memory));
+        (idle.found_at, idle.disturbed) = (step, Disturbed::No);
+        idle.is_idle = idle.is_quiet
+            && idle.held.is_empty()
+            && operations.is_some_and(|own| step == idle.steps + u64::from(own))
+            && registers.is_some_and(|now| idle.is_as_before(now, bottom, memory));
         let is_highest = |now: Registers| now.stack_pointer() >= idle.highest_call;
-        idle.is_surely_known = owns_statics && registers.is_some_and(is_highest);
+        idle.is_surely_known = owns_statics && !idle.changes && registers.is_some_and(is_highest);
         idle.registers = registers;
     }
 
@@ -371,6 +441,8 @@ impl Thread {
             idle.known = false;
             idle.is_idle = true;
             idle.is_surely_known = true;
+            idle.disturbed = Disturbed::No;
+            idle.objects.clear();
             return Watched::Idle { reads: of_turn };
         }
         idle.in_vain += 1;
@@ -405,7 +477,12 @@ impl IdleTurns {
         }
         self.began_with = Some(registers);
         self.spoiled = false;
-        self.steps = step;
+        self.is_quiet = true;
+        self.changes = false;
+        self.tries = false;
+        self.held.clear();
+        self.objects.clear();
+        (self.began_at, self.steps) = (step, step);
         self.freed = memory.quarantine.freed();
         true
     }
@@ -415,10 +492,70 @@ impl IdleTurns {
         self.known
             && !self.spoiled
             && Some(registers) == self.began_with
+            && self.is_memory_as_before(bottom, memory)
+    }
+
+    /// Whether all memory is as it was when the turn began, but for the stack of what has been called since.
+    fn is_memory_as_before(&mut self, bottom: usize, memory: &mut Memory<'_>) -> bool {
+        self.known
             && self.freed == memory.quarantine.freed()
-            && memory.in_use(&registers, bottom, &mut self.ranges_now)
+            && self.began_with.is_some_and(|then| memory.in_use(&then, bottom, &mut self.ranges_now))
             && self.ranges == self.ranges_now
             && self.is_unchanged()
+    }
+
+    /// What the thread does in its turn. `in_memory`: what it stores is in memory, and nowhere else.
+    pub(super) fn note_operation(&mut self, operation: Operation, accesses: &[Access], in_memory: bool) {
+        if !self.known {
+            return;
+        }
+        let object = operation.object;
+        let changes = accesses.iter().any(|access| access.mode != Mode::Read);
+        self.changes |= changes;
+        match operation.action {
+            Action::Load(_) | Action::Fence(_) | Action::CellRead | Action::CellWrite => {}
+            Action::CountUp | Action::CountDown | Action::CountRead => {}
+            Action::Store(_) | Action::ReadModifyWrite(_) | Action::CompareExchange { .. } => {
+                self.is_quiet &= in_memory || !changes;
+            }
+            Action::Lock | Action::ReadLock | Action::WriteLock => self.held.push(object),
+            Action::TryLock | Action::TryReadLock | Action::TryWriteLock => {
+                self.tries = true;
+                if changes {
+                    self.held.push(object);
+                }
+            }
+            Action::Unlock | Action::ReadUnlock | Action::WriteUnlock => {
+                match self.held.iter().rposition(|&held| held == object) {
+                    Some(position) => {
+                        self.held.swap_remove(position);
+                    }
+                    None => self.is_quiet = false,
+                }
+            }
+            _ => self.is_quiet = false,
+        }
+        for access in accesses {
+            if !self.objects.contains(&access.object) {
+                self.objects.push(access.object);
+            }
+        }
+    }
+
+    /// This thread has done something with this object, in this turn of its own; `in_vain`: which may come to nothing.
+    fn note_disturbance(&mut self, object: ObjectId, by: usize, turn: u32, in_vain: bool) {
+        if self.objects.contains(&object) {
+            self.disturbed = match self.disturbed {
+                Disturbed::No if in_vain => Disturbed::In(by, turn),
+                Disturbed::In(thread, known) if (thread, known) == (by, turn) => self.disturbed,
+                _ => Disturbed::Yes,
+            };
+        }
+    }
+
+    /// Its last turn was idle, and nothing has been changed since.
+    pub(super) fn is_undisturbed(&self) -> bool {
+        self.is_idle && self.disturbed == Disturbed::No
     }
 
     /// Something is called from where the stack pointer is this.

@@ -530,7 +530,7 @@ impl Thread {
 
     /// It waits for a change, and its last turn was idle.
     pub(crate) fn is_idle(&self) -> bool {
-        self.awaiting && !self.awaits_news && self.idle.is_idle
+        self.awaiting && self.idle.is_undisturbed()
     }
 
     /// A wait has got what it waited for.

@@ -98,6 +98,16 @@ impl Turns {
         self.left != MAX_OPERATIONS && self.number != 0
     }
 
+    /// Operations of this turn, if they have been counted.
+    pub(super) const fn operations(&self) -> Option<u16> {
+        if self.left == 0 { None } else { Some(MAX_OPERATIONS - self.left) }
+    }
+
+    /// The number of this turn.
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+
     pub(crate) fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
         self.touched.iter().map(|&(object, _)| ObjectId::new(object as usize))
     }
@@ -224,7 +234,9 @@ impl Execution {
     }
 
     fn note_turn(&mut self, operation: Operation, accesses: &[Access]) {
+        let in_memory = !self.settings.weak_memory;
         let thread = &mut self.threads[self.current];
+        thread.idle.note_operation(operation, accesses, in_memory);
         let turns = &mut thread.turns;
         turns.left -= 1;
         if turns.left == 0 {

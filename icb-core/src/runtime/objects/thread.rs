@@ -395,6 +395,9 @@ impl Execution {
             self.with_memory(true, |thread, step, memory| {
                 thread.recognise_idle_turn(registers, step, owns_statics, memory);
             });
+            if self.threads[me].idle.is_idle {
+                self.calm_down();
+            }
         }
         self.note_awaited(me);
     }
@@ -421,8 +424,8 @@ impl Execution {
         } else {
             thread.rounds.stop();
         }
-        let ends_turn = (!thread.reads.is_empty() || thread.dirty)
-            .then_some(!thread.reads.is_empty() && !thread.gives_way);
+        let is_turn = !thread.reads.is_empty() || thread.dirty;
+        let (has_read, goes_on) = (!thread.reads.is_empty(), !thread.gives_way);
         if std::mem::take(&mut thread.gives_way) {
             thread.awaiting = false;
             thread.turns.rest();
@@ -431,6 +434,8 @@ impl Execution {
             thread.note_yield();
             thread.turns.end_turn();
         }
+        let may_repeat = goes_on && (has_read || thread.turns.tired);
+        let ends_turn = is_turn.then_some(may_repeat);
         self.finish_many(operation, 9, note);
         if self.with_memory(true, |thread, step, memory| thread.begin_turn(ends_turn, step, memory)) {
             self.compares_stacks = true;
