@@ -158,7 +158,7 @@ impl Subject {
 fn is_special(program: &Program) -> bool {
     use Instruction::{
         ArcIntoInner, ArcMakeMut, ArcTryUnwrap, ArcUnwrapOrClone, AwaitEither, AwaitLock, AwaitNonZero,
-        GiveUpWaiting, OnceLockWait, OnceWaitForce, SpinLock, SpinWhileZero, TrySend, TrySendParcel,
+        GiveUpWaiting, OnceLockWait, OnceWaitForce, PollLocked, SpinLock, SpinWhileZero, TrySend, TrySendParcel,
         WeakUpgrade,
     };
     program.has(|instruction| {
@@ -174,6 +174,7 @@ fn is_special(program: &Program) -> bool {
                 | GiveUpWaiting { .. }
                 | OnceLockWait(_)
                 | OnceWaitForce(_)
+                | PollLocked { .. }
                 | SpinLock { .. }
                 | SpinWhileZero { .. }
                 | TrySend(_)

@@ -28,6 +28,8 @@ const TABLE_SEEDS: Range<u64> = 0..65;
 const LOOP_SEEDS: Range<u64> = 0..150;
 /// Those that wait in loops without a hint.
 const BARE_SEEDS: Range<u64> = 0..150;
+/// Those that look under a lock in loops.
+const POLL_SEEDS: Range<u64> = 0..150;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
 const MAX_BOUND: u32 = 3;
@@ -110,6 +112,12 @@ fn loops_without_a_hint_keep_their_outcomes() {
         // Forty-eight rounds of each loop make many executions where nothing is seen.
         compare(program, manner, MAX_BOUND, 10 * max_executions(), &reduced)
     });
+}
+
+/// The same where it looks under a lock.
+#[test]
+fn loops_that_look_under_a_lock_keep_their_outcomes() {
+    compared(POLL_SEEDS, features::polling_program, with_reduction);
 }
 
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.

@@ -205,7 +205,8 @@ fn judge_search(program: &Program, expected: &Level, found: &Found, tally: &mut 
 /// went round shows there, and nowhere else.)
 const fn may_be_idle(instruction: &Instruction) -> bool {
     use Instruction::{
-        AwaitEither, AwaitLock, AwaitNonZero, GiveUpWaiting, GoRound, SpinLock, SpinWhileZero, Yield,
+        AwaitEither, AwaitLock, AwaitNonZero, GiveUpWaiting, GoRound, PollLocked, SpinLock, SpinWhileZero,
+        Yield,
     };
     matches!(
         instruction,
@@ -214,6 +215,7 @@ const fn may_be_idle(instruction: &Instruction) -> bool {
             | AwaitNonZero { .. }
             | GiveUpWaiting { .. }
             | GoRound { .. }
+            | PollLocked { .. }
             | SpinLock { .. }
             | SpinWhileZero { .. }
             | Yield

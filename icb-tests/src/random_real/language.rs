@@ -87,6 +87,22 @@ pub enum Instruction {
         writes: bool,
         pause: Pause,
     },
+    /// Looks under a mutex, or an `RwLock`, until what lies there is odd, or for so many turns.
+    PollLocked {
+        object: usize,
+        reads: bool,
+        turns: usize,
+        kept: Kept,
+        pause: Pause,
+    },
+    /// So many times in each of so many turns makes odd what lies under a mutex, or an `RwLock`, if it is even, and even if it is odd.
+    TurnLocked {
+        object: usize,
+        reads: bool,
+        times: usize,
+        turns: usize,
+        pause: Pause,
+    },
     /// Locks a mutex, or an `RwLock` for reading, and changes nothing.
     Glance {
         object: usize,

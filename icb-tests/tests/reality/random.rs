@@ -71,6 +71,8 @@ fn is_left_out(program: &Program) -> bool {
                     | AwaitNonZero { .. }
                     | GoRound { .. }
                     | GiveUpWaiting { .. }
+                    | PollLocked { .. }
+                    | TurnLocked { .. }
                     | SpinLock { .. }
             )
         })

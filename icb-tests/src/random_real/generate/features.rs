@@ -40,6 +40,8 @@ pub enum Theme {
     Loops,
     /// Loops that wait, most of them without a hint.
     BareLoops,
+    /// Loops that look under a lock, and give up.
+    Polls,
     /// Futexes.
     Futexes,
     /// Counters and sockets that are waited for.
@@ -83,6 +85,12 @@ pub fn looping_program(seed: u64) -> Program {
 #[must_use]
 pub fn bare_program(seed: u64) -> Program {
     program_about(seed, Theme::BareLoops)
+}
+
+/// The program with the given seed, with loops that look under locks.
+#[must_use]
+pub fn polling_program(seed: u64) -> Program {
+    program_about(seed, Theme::Polls)
 }
 
 /// The program with the given seed, about calls of the system.
@@ -348,6 +356,22 @@ impl Random {
                     14..16 => AwaitLock { object, writes: self.chance(1, 3), pause },
                     16 => Glance { object, reads: self.chance(1, 3) },
                     _ => Lock(object),
+                });
+            }
+            Theme::Polls => {
+                let (reads, pause) = (self.chance(1, 3), Pause::hint(self.chance(1, 2)));
+                code.push(match self.below(10) {
+                    0..4 => PollLocked {
+                        object,
+                        reads,
+                        turns: 1 + self.below(6),
+                        kept: self.pick(&[Kept::Heap, Kept::Shared, Kept::Local, Kept::Pauses]),
+                        pause,
+                    },
+                    4..7 => TurnLocked { object, reads, times: 1 + self.below(2), turns: 1, pause },
+                    7 => TurnLocked { object, reads, times: 2, turns: 2 + self.below(2), pause },
+                    8 => Glance { object, reads },
+                    _ => AwaitLock { object, writes: reads, pause },
                 });
             }
             Theme::Futexes => code.push(match self.below(9) {

@@ -168,11 +168,11 @@ impl Shared {
             if program.has(is_variable) {
                 self.variables[object].load(Ordering::Relaxed);
             }
-            let is_mutex = |instruction| matches!(instruction, Lock(m) | TryLock(m) | IsPoisoned(m) | Wait(m) | WaitTimeout(m) | PoisonMutex(m) | WaitFor(m, _) | AwaitLock { object: m, writes: false, .. } | Glance { object: m, reads: false } if m == object);
+            let is_mutex = |instruction| matches!(instruction, Lock(m) | TryLock(m) | IsPoisoned(m) | Wait(m) | WaitTimeout(m) | PoisonMutex(m) | WaitFor(m, _) | AwaitLock { object: m, writes: false, .. } | Glance { object: m, reads: false } | PollLocked { object: m, reads: false, .. } | TurnLocked { object: m, reads: false, .. } if m == object);
             if program.has(is_mutex) {
                 drop(self.mutexes[object].lock());
             }
-            let is_rwlock = |instruction| matches!(instruction, Read(l) | TryRead(l) | Write(l) | TryWrite(l) | PoisonRwLock(l) | AwaitLock { object: l, writes: true, .. } | Glance { object: l, reads: true } if l == object);
+            let is_rwlock = |instruction| matches!(instruction, Read(l) | TryRead(l) | Write(l) | TryWrite(l) | PoisonRwLock(l) | AwaitLock { object: l, writes: true, .. } | Glance { object: l, reads: true } | PollLocked { object: l, reads: true, .. } | TurnLocked { object: l, reads: true, .. } if l == object);
             if program.has(is_rwlock) {
                 drop(self.rwlocks[object].read());
             }
@@ -548,6 +548,8 @@ impl<'s> Walker<'s> {
             | AwaitEither(_)
             | AwaitLock { .. }
             | Glance { .. }
+            | PollLocked { .. }
+            | TurnLocked { .. }
             | SpinLock { .. }
             | GoRound { .. } => self.pause(instruction),
             Arrive(barrier) => self.see(u64::from(self.shared.barriers[barrier].wait().is_leader())),
@@ -870,7 +872,30 @@ impl<'s> Walker<'s> {
                 self.see(value);
             }
             GiveUpWaiting { variable, turns, kept, pause } => {
-                self.give_up_waiting(variable, turns, kept, pause);
+                self.give_up_waiting(|| look(variable) != 0, turns, kept, pause);
+            }
+            PollLocked { object, .. } | TurnLocked { object, .. } if self.holds(object) => {}
+            PollLocked { object, reads: true, turns, kept, pause } => {
+                let is_odd = || locked(self.shared.rwlocks[object].read()).0.is_some_and(|value| *value & 1 == 1);
+                self.give_up_waiting(is_odd, turns, kept, pause);
+            }
+            PollLocked { object, reads: false, turns, kept, pause } => {
+                let is_odd = || locked(self.shared.mutexes[object].lock()).0.is_some_and(|value| *value & 1 == 1);
+                self.give_up_waiting(is_odd, turns, kept, pause);
+            }
+            TurnLocked { object, reads, times, turns, pause } => {
+                for turn in 0..turns {
+                    for _ in 0..times {
+                        if reads {
+                            locked(self.shared.rwlocks[object].write()).0.map(|mut value| *value ^= 1);
+                        } else {
+                            locked(self.shared.mutexes[object].lock()).0.map(|mut value| *value ^= 1);
+                        }
+                    }
+                    if turn + 1 < turns {
+                        relax(pause);
+                    }
+                }
             }
             AwaitNonZero { variable, pause } => {
                 while look(variable) == 0 {
@@ -911,7 +936,12 @@ impl<'s> Walker<'s> {
         }
     }
 
-    fn give_up_waiting(&self, variable: usize, turns: usize, kept: Kept, pause: Pause) {
+    /// Has one of these locks.
+    fn holds(&self, object: usize) -> bool {
+        self.guards[object].is_some() || self.readers[object].is_some() || self.writers[object].is_some()
+    }
+
+    fn give_up_waiting(&self, is_over: impl Fn() -> bool, turns: usize, kept: Kept, pause: Pause) {
         let heap = black_box(Box::new(std::cell::Cell::new(0)));
         let mut stack = 0;
         let shared = &self.shared.rounds[self.thread];
@@ -922,7 +952,7 @@ impl<'s> Walker<'s> {
             Kept::Heap | Kept::Pauses => black_box(&heap).get(),
         };
         let begins = rounds(stack);
-        while self.shared.variables[variable].load(Ordering::Acquire) == 0 {
+        while !is_over() {
             if rounds(stack) - begins == turns {
                 return self.see(u64::MAX);
             }
