@@ -117,7 +117,9 @@ fn loops_without_a_hint_keep_their_outcomes() {
 /// The same where it looks under a lock.
 #[test]
 fn loops_that_look_under_a_lock_keep_their_outcomes() {
-    compared(POLL_SEEDS, features::polling_program, with_reduction);
+    compared(POLL_SEEDS, features::polling_program, |program, manner| {
+        compare(program, manner, MAX_BOUND, 10 * max_executions(), &reduced)
+    });
 }
 
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.

@@ -549,7 +549,11 @@ impl Thread {
         let same = |(a, b): (&ReadEntry, &ReadEntry)| a.object == b.object;
         let repeats = self.reads.len() == self.previous_reads.len()
             && self.reads.iter().zip(self.previous_reads.iter()).all(same);
-        self.awaiting || (!self.dirty && !self.reads.is_empty() && repeats)
+        // The same whether or not it is known by now that it waits no more.
+        match self.awaiting {
+            true => !self.awaits_news,
+            false => !self.dirty && !self.reads.is_empty() && repeats,
+        }
     }
 
     /// What it waits for a change of, or would if nothing had changed.
