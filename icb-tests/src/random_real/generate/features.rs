@@ -371,7 +371,7 @@ impl Random {
                     4..7 => TurnLocked { object, reads, times: 1 + self.below(2), turns: 1, pause },
                     7 => TurnLocked { object, reads, times: 2, turns: 2 + self.below(2), pause },
                     8 => Glance { object, reads },
-                    _ => AwaitLock { object, writes: reads, pause },
+                    _ => Store(variable, 1, self.order()),
                 });
             }
             Theme::Futexes => code.push(match self.below(9) {
