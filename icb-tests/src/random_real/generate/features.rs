@@ -104,7 +104,7 @@ fn program_about(seed: u64, theme: Theme) -> Program {
     random.next();
     let mut themes = vec![theme, theme];
     // A thread that is half-way in a panic when its execution is given up, and then tries for ever to take a lock, keeps its stack.
-    let may_panic = theme != Theme::BareLoops;
+    let may_panic = !matches!(theme, Theme::BareLoops | Theme::Polls);
     if random.chance(1, 3) {
         let others: &[Theme] =
             if may_panic { &THEMES } else { &[Theme::Counts, Theme::Tokens, Theme::Variables] };
@@ -369,7 +369,7 @@ impl Random {
                         pause,
                     },
                     4..7 => TurnLocked { object, reads, times: 1 + self.below(2), turns: 1, pause },
-                    7 => TurnLocked { object, reads, times: 2, turns: 2 + self.below(2), pause },
+                    7 => TurnLocked { object, reads, times: 1 + self.below(2), turns: 2 + self.below(4), pause },
                     8 => Glance { object, reads },
                     _ => Store(variable, 1, self.order()),
                 });
