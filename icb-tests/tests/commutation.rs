@@ -158,8 +158,8 @@ impl Subject {
 fn is_special(program: &Program) -> bool {
     use Instruction::{
         ArcIntoInner, ArcMakeMut, ArcTryUnwrap, ArcUnwrapOrClone, AwaitEither, AwaitLock, AwaitNonZero,
-        GiveUpWaiting, OnceLockWait, OnceWaitForce, PollLocked, SpinLock, SpinWhileZero, TrySend, TrySendParcel,
-        WeakUpgrade,
+        GiveUpWaiting, OnceLockWait, OnceWaitForce, PollLocked, SpinLock, SpinWhileZero, TrySend,
+        TrySendParcel, WeakUpgrade,
     };
     program.has(|instruction| {
         matches!(

@@ -12,7 +12,7 @@ use icb_tests::random_real::compare::{
 };
 use icb_tests::random_real::generate::features;
 use icb_tests::random_real::language::Instruction::{self, *};
-use icb_tests::random_real::language::{Farewell, Handle, Order, Pause, Program, Span, Thread};
+use icb_tests::random_real::language::{Farewell, Handle, Kept, Order, Pause, Program, Span, Thread};
 use icb_tests::random_real::search::Manner;
 use icb_tests::searches::reduced;
 use icb_tests::seeds;
@@ -29,7 +29,7 @@ const LOOP_SEEDS: Range<u64> = 0..150;
 /// Those that wait in loops without a hint.
 const BARE_SEEDS: Range<u64> = 0..150;
 /// Those that look under a lock in loops.
-const POLL_SEEDS: Range<u64> = 0..150;
+const POLL_SEEDS: Range<u64> = 0..100;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
 const MAX_BOUND: u32 = 3;
@@ -118,7 +118,7 @@ fn loops_without_a_hint_keep_their_outcomes() {
 #[test]
 fn loops_that_look_under_a_lock_keep_their_outcomes() {
     compared(POLL_SEEDS, features::polling_program, |program, manner| {
-        compare(program, manner, MAX_BOUND, 10 * max_executions(), &reduced)
+        compare(program, manner, MAX_BOUND, 4 * max_executions(), &reduced)
     });
 }
 
@@ -132,6 +132,9 @@ fn calls_of_the_system_keep_their_outcomes() {
 #[test]
 fn what_was_lost_once_is_found() {
     let passes_on = Scope { first: 1, count: 2, inner: 0, handle: Handle::PassedOn };
+    let (reads, pause) = (false, Pause::Yield);
+    let polls = |turns| PollLocked { object: 0, reads, turns, kept: Kept::Heap, pause };
+    let turns = |times, turns| TurnLocked { object: 0, reads, times, turns, pause };
     let programs: &[(&str, &[&[Instruction]])] = &[
         ("who looks for events", &[&[Spawn(1), EventWrite(0)], &[EventsPoll]]),
         ("who reads", &[&[Spawn(1), Spawn(2)], &[EventWrite(0)], &[EventRead(0)]]),
@@ -184,6 +187,21 @@ fn what_was_lost_once_is_found() {
                 ],
             ],
         ),
+        ("who changes what others look at, and goes round", &[&[Spawn(1), turns(1, 5)], &[polls(4)]]),
+        (
+            "who waits for what goes round",
+            &[&[Spawn(1), turns(1, 6), Load(0, Order::Sequential)], &[polls(0), Add(0, Order::Sequential)]],
+        ),
+        (
+            "who waits beside another",
+            &[
+                &[Spawn(1), Spawn(2), turns(1, 3), Load(0, Order::Sequential)],
+                &[polls(0), Add(0, Order::Sequential)],
+                &[polls(0)],
+            ],
+        ),
+        ("who puts back what others look at", &[&[Spawn(1), turns(2, 4)], &[polls(4)]]),
+        ("who looks beside another one", &[&[Spawn(1), Spawn(2), turns(1, 2)], &[polls(2)], &[polls(1)]]),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
     ];
     for &(name, threads) in programs {

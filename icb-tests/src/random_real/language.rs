@@ -87,7 +87,7 @@ pub enum Instruction {
         writes: bool,
         pause: Pause,
     },
-    /// Looks under a mutex, or an `RwLock`, until what lies there is odd, or for so many turns.
+    /// Looks under a mutex, or an `RwLock`, until what lies there is odd, or for so many turns; 0: for ever.
     PollLocked {
         object: usize,
         reads: bool,

@@ -364,12 +364,18 @@ impl Random {
                     0..4 => PollLocked {
                         object,
                         reads,
-                        turns: 1 + self.below(6),
+                        turns: if self.chance(1, 3) { 0 } else { 1 + self.below(6) },
                         kept: self.pick(&[Kept::Heap, Kept::Shared, Kept::Local, Kept::Pauses]),
                         pause,
                     },
                     4..7 => TurnLocked { object, reads, times: 1 + self.below(2), turns: 1, pause },
-                    7 => TurnLocked { object, reads, times: 1 + self.below(2), turns: 2 + self.below(4), pause },
+                    7 => TurnLocked {
+                        object,
+                        reads,
+                        times: 1 + self.below(2),
+                        turns: 2 + self.below(4),
+                        pause,
+                    },
                     8 => Glance { object, reads },
                     _ => Store(variable, 1, self.order()),
                 });
