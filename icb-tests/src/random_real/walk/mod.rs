@@ -888,10 +888,11 @@ impl<'s> Walker<'s> {
             TurnLocked { object, reads, times, turns, pause } => {
                 for turn in 0..turns {
                     for _ in 0..times {
-                        if reads {
-                            locked(self.shared.rwlocks[object].write()).0.map(|mut value| *value ^= 1);
-                        } else {
-                            locked(self.shared.mutexes[object].lock()).0.map(|mut value| *value ^= 1);
+                        if !reads && let Some(mut value) = locked(self.shared.mutexes[object].lock()).0 {
+                            *value ^= 1;
+                        }
+                        if reads && let Some(mut value) = locked(self.shared.rwlocks[object].write()).0 {
+                            *value ^= 1;
                         }
                     }
                     if turn + 1 < turns {
