@@ -202,6 +202,10 @@ fn what_was_lost_once_is_found() {
         ),
         ("who puts back what others look at", &[&[Spawn(1), turns(2, 4)], &[polls(4)]]),
         ("who looks beside another one", &[&[Spawn(1), Spawn(2), turns(1, 2)], &[polls(2)], &[polls(1)]]),
+        (
+            "who lets go in a panic of what it has waited for",
+            &[&[Spawn(1), Lock(0), Unlock(0), TryLock(0), Join(1)], &[Lock(0), Panic]],
+        ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
     ];
     for &(name, threads) in programs {

@@ -95,8 +95,8 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
         if may_be_spun_on(operation.action) {
             e.recognise_spinning();
         }
-        if e.threads[me].unwinding && e.threads[me].readiness == Readiness::Ready && execution_is_unwinding(e)
-        {
+        // What is noted of it may be from when it waited.
+        if e.threads[me].unwinding && e.readiness(me) == Readiness::Ready && execution_is_unwinding(e) {
             e.take_undecided();
             return (Next::Stay, None);
         }
