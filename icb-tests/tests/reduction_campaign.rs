@@ -8,7 +8,7 @@
 use icb_core::reduction::{Flaw, Visited};
 use icb_core::search::ContextBounded;
 use icb_std::model::{Builder, Reduction, Report};
-use icb_tests::random_real::campaign::campaign;
+use icb_tests::random_real::campaign::{ENOUGH, campaign};
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_bound_by_bound, shrink,
 };
@@ -45,7 +45,7 @@ fn check(program: &Program, manners: &[Manner], max_bound: u32) -> Result<Tally,
 }
 
 fn compared(manners: &[Manner], seeds: Range<u64>) {
-    campaign(seeds, generate::program, |program| check(program, manners, MAX_BOUND));
+    campaign(seeds, ENOUGH, generate::program, |program| check(program, manners, MAX_BOUND));
 }
 
 #[test]
