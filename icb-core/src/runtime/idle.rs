@@ -292,12 +292,19 @@ impl Execution {
     /// The running thread does something with this object, which may make a difference for a thread that waits in a loop. What is changed under a lock the
     /// thread comes to know when it is let go; before that only if it tries whether it is free.
     pub(super) fn disturb(&mut self, thread: usize, object: ObjectId) {
+        let idle = &self.threads[thread].idle;
+        if !idle.is_idle || idle.disturbed == Disturbed::Yes || !idle.objects.contains(&object) {
+            return;
+        }
         let makes_no_difference = match self.pending[self.current].action {
-            Action::Lock | Action::ReadLock | Action::WriteLock => !self.threads[thread].idle.tries,
-            Action::TryLock | Action::TryReadLock | Action::TryWriteLock => !self.threads[thread].idle.tries,
+            Action::Lock
+            | Action::ReadLock
+            | Action::WriteLock
+            | Action::TryLock
+            | Action::TryReadLock
+            | Action::TryWriteLock => !idle.tries,
             Action::Unlock | Action::ReadUnlock | Action::WriteUnlock => {
-                let found_at = self.threads[thread].idle.found_at;
-                found_at <= self.threads.mine().idle.began_at && self.has_changed_nothing()
+                idle.found_at <= self.threads.mine().idle.began_at && self.has_changed_nothing()
             }
             _ => false,
         };
@@ -306,7 +313,7 @@ impl Execution {
         }
         let running = self.threads.mine();
         let (turn, may_be_idle) = (running.turns.number(), running.idle.known);
-        self.threads[thread].idle.note_disturbance(object, self.current, turn, may_be_idle);
+        self.threads[thread].idle.note_disturbance(self.current, turn, may_be_idle);
     }
 
     /// All memory is as it was when the running thread's turn began.
@@ -542,15 +549,13 @@ impl IdleTurns {
         }
     }
 
-    /// This thread has done something with this object, in this turn of its own; `in_vain`: which may come to nothing.
-    fn note_disturbance(&mut self, object: ObjectId, by: usize, turn: u32, in_vain: bool) {
-        if self.objects.contains(&object) {
-            self.disturbed = match self.disturbed {
-                Disturbed::No if in_vain => Disturbed::In(by, turn),
-                Disturbed::In(thread, known) if (thread, known) == (by, turn) => self.disturbed,
-                _ => Disturbed::Yes,
-            };
-        }
+    /// This thread has done something with one of the objects, in this turn of its own; `in_vain`: which may come to nothing.
+    fn note_disturbance(&mut self, by: usize, turn: u32, in_vain: bool) {
+        self.disturbed = match self.disturbed {
+            Disturbed::No if in_vain => Disturbed::In(by, turn),
+            Disturbed::In(thread, known) if (thread, known) == (by, turn) => self.disturbed,
+            _ => Disturbed::Yes,
+        };
     }
 
     /// Its last turn was idle, and nothing has been changed since.

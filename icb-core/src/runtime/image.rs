@@ -95,8 +95,8 @@ fn variables() -> Vec<(usize, usize)> {
 
 /// The variable around an address: where it starts, and its size.
 pub(super) fn variable(address: usize) -> Option<(usize, usize)> {
-    static WRITABLE: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
-    let variables = WRITABLE.get_or_init(variables);
+    static VARIABLES: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+    let variables = VARIABLES.get_or_init(variables);
     let next = variables.partition_point(|&(start, _)| start <= address);
     let &(start, size) = variables.get(next.checked_sub(1)?)?;
     (address < start + size).then_some((start, size))
@@ -250,12 +250,17 @@ pub(super) fn contains(address: *const ()) -> bool {
     SEGMENTS.get_or_init(segments).iter().any(|s| (s.start..s.end).contains(&address))
 }
 
-/// Where the statics of the program itself lie, those of the calling thread too: first address, and bytes.
-pub(super) fn statics() -> Vec<(usize, usize)> {
+/// The segments of the program itself.
+fn own_segments() -> impl Iterator<Item = &'static Segment> {
     let segments = SEGMENTS.get_or_init(segments);
     let base = segments.first().map(|segment| segment.base);
-    let own = segments.iter().filter(|segment| Some(segment.base) == base);
-    let mut places: Vec<_> = own.map(|segment| (segment.start, segment.end - segment.start)).collect();
+    segments.iter().filter(move |segment| Some(segment.base) == base)
+}
+
+/// Where the statics of the program itself lie, those of the calling thread too: first address, and bytes.
+pub(super) fn statics() -> Vec<(usize, usize)> {
+    let mut places: Vec<_> =
+        own_segments().map(|segment| (segment.start, segment.end - segment.start)).collect();
     places.extend(thread_local_memory().map(|memory| (memory.cast::<u8>().addr().get(), memory.len())));
     places
 }
@@ -264,12 +269,9 @@ pub(super) fn statics() -> Vec<(usize, usize)> {
 pub(super) fn writable() -> &'static [(usize, usize)] {
     static WRITABLE: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
     WRITABLE.get_or_init(|| {
-        let segments = SEGMENTS.get_or_init(segments);
-        let (base, (_, closed)) = (segments.first().map(|segment| segment.base), constants());
-        let own = segments.iter().filter(|segment| Some(segment.base) == base);
-        own.map(|segment| (segment.start.max(closed), segment.end))
-            .filter(|(start, end)| start < end)
-            .collect()
+        let (_, closed) = constants();
+        let open = own_segments().map(|segment| (segment.start.max(closed), segment.end));
+        open.filter(|(start, end)| start < end).collect()
     })
 }
 
