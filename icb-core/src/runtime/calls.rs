@@ -2,7 +2,7 @@
 
 use super::execution::Execution;
 use super::idle::Registers;
-use super::perform::{enter, enter_here, halt, pause_in_loop, perform, perform_join};
+use super::perform::{enter, enter_here, give_up, halt, pause_in_loop, perform, perform_join, stay};
 use super::threads::Local;
 use super::{Running, execution_is_unwinding, running};
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, ThreadId};
@@ -311,6 +311,18 @@ pub fn without_unwinding<R>(f: impl FnOnce() -> R) -> R {
 #[must_use]
 pub fn giving_up() -> bool {
     running().is_some_and(|running| running.quickly(|e| e.giving_up))
+}
+
+/// The calling thread, whose execution is given up, is unwound if it `can_unwind` and does not do so already; else it stays where it is,
+/// with its stack. Returns if the execution is not given up, or the thread's stack is that of all threads.
+pub fn go_no_further(can_unwind: bool) {
+    let Some(running) = running().filter(|running| running.with(|e| e.giving_up)) else { return };
+    if can_unwind {
+        give_up(running);
+    }
+    if !running.with(|e| e.settings.sequential) {
+        stay(running);
+    }
 }
 
 /// What asks for as much time, 136 years, waits for ever: programs ask for `Duration::MAX`, which no clock can show.

@@ -193,6 +193,8 @@ pub(super) struct Execution {
     pub(super) unwinds_one: bool,
     /// The program aborts when it is unwound: its threads are left as they are.
     pub(super) never_unwinds: bool,
+    /// A thread has been left in the middle of a panic.
+    pub(super) left_panicking: bool,
     pub(super) now: Duration,
     pub(super) idle_wakes: u32,
     pub(super) last_woken: usize,
@@ -342,6 +344,7 @@ impl Execution {
             left_behind: 0,
             unwinds_one: false,
             never_unwinds: false,
+            left_panicking: false,
             now: Duration::ZERO,
             idle_wakes: 0,
             last_woken: 0,

@@ -7,7 +7,7 @@
 //! unwinder's exception object, taken beforehand. If that cannot be had (another unwinder, another allocator), the
 //! process aborts as it would without this.
 
-use super::{allocator, running};
+use super::{allocator, perform, running};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 
@@ -92,7 +92,5 @@ pub fn leave_at_abort() {
         return;
     }
     running.with(|e| e.never_unwinds = true);
-    loop {
-        running.with(|e| e.threads[e.current].suspension).suspend();
-    }
+    perform::stay(running);
 }

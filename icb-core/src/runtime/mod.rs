@@ -51,9 +51,10 @@ pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, atomic_exchange, fe
 pub use backtrace::backtrace_count;
 pub use calls::{
     BEGIN_DATE, BEGIN_UPTIME, ThreadBody, ThreadEnd, ThreadMain, caught, choose, current, enter_static,
-    epoch, giving_up, has_left, is_finished, join, join_parking, leave, leave_value, let_go, limited, local,
-    local_destroyed, now, on_execution_end, outside, panic_handled, panicking, park, pause_with, random_key,
-    set_local, spawn, take_over, thread_key, thread_name, thread_path, unpark, without_unwinding,
+    epoch, giving_up, go_no_further, has_left, is_finished, join, join_parking, leave, leave_value, let_go,
+    limited, local, local_destroyed, now, on_execution_end, outside, panic_handled, panicking, park,
+    pause_with, random_key, set_local, spawn, take_over, thread_key, thread_name, thread_path, unpark,
+    without_unwinding,
 };
 pub use execution::Settings;
 pub use idle::Registers;
@@ -336,8 +337,8 @@ impl CoroutineProgram {
     fn check_stacks(&self) {
         if self.running.with(|e| e.left_behind) >= MAX_LEFT_BEHIND {
             let message = format!(
-                "the test leaves the model: when it ends, threads wait in functions of C (futexes of their own, event loops) or \
-                 abort when they are unwound, and {MAX_LEFT_BEHIND} of their stacks are in use by now; join them, or lower the \
+                "the test leaves the model: when it ends, threads wait in functions of C (futexes of their own, event loops), or \
+                 abort or never end when they are unwound, and {MAX_LEFT_BEHIND} of their stacks are in use by now; join them, or lower the \
                  bound"
             );
             self.running.with(|e| e.fail(Failure::new(FailureKind::Blocked, message)));
@@ -397,7 +398,7 @@ impl CoroutineProgram {
             // The program has allocated it.
             drop(self.running.with(|e| e.threads[thread].name.take()));
         }
-        if self.running.with(|e| e.never_unwinds) {
+        if self.running.with(|e| std::mem::take(&mut e.left_panicking) || e.never_unwinds) {
             left_panics::settle();
         }
     }
@@ -417,6 +418,7 @@ impl CoroutineProgram {
             self.running.with(|e| {
                 e.set_current(thread);
                 e.unwinds_one = true;
+                e.give_up_steps = 0;
                 e.quarantine.enter(thread);
             });
             if coroutine.resumption().resume() == Return::Trapped {
@@ -433,7 +435,10 @@ impl CoroutineProgram {
             self.running.with(|e| e.pool.put(coroutine));
         } else {
             coroutine.leak();
-            self.running.with(|e| e.left_behind += u32::from(is_left || e.never_unwinds));
+            self.running.with(|e| {
+                e.left_behind += u32::from(unwind || is_left);
+                e.left_panicking |= life == Life::Live && e.threads[thread].unwinding;
+            });
         }
     }
 

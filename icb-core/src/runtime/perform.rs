@@ -188,7 +188,7 @@ pub(super) fn suspend(running: &Running, me: usize) {
 /// Unwinds the calling thread, whose execution is given up. If it is unwinding already, returns: it goes on doing so,
 /// and its operations are answered at once.
 #[cold]
-fn give_up(running: &Running) {
+pub(super) fn give_up(running: &Running) {
     // Asked of the thread itself: `std::thread::panicking` is one flag for all that share this OS thread.
     if !running.with(|e| execution_is_unwinding(e) || unwinds_unnoticed(e)) {
         std::panic::resume_unwind(Box::new(GiveUp));
@@ -202,23 +202,38 @@ fn unwinds_unnoticed(e: &Execution) -> bool {
     std::thread::panicking() && !e.threads.iter().take(e.thread_count).any(known)
 }
 
-/// Counts an operation of a thread that is on its way to its end because the execution is given up. A loop among its
-/// destructors would never end: then its stack is given up as it is.
+/// Counts an operation of a thread that is on its way to its end because the execution is given up. One that was in the middle of a panic of its
+/// own, has caught that and gone on is unwound after a while. A loop among its destructors would never end: then its stack is given up as it is.
 #[cold]
 fn count_while_giving_up(running: &Running) {
-    /// More operations than any destructor needs.
+    /// More operations than come after most panics.
+    const MAX_ON_ITS_WAY: u32 = 10_000;
+    /// More than any destructor needs.
     const MAX_STEPS: u32 = 100_000;
-    if running.with(|e| std::mem::take(&mut e.threads[e.current].unwinds_late)) {
+    let (unwinds, steps) = running.with(|e| {
+        e.give_up_steps += 1;
+        (std::mem::take(&mut e.threads[e.current].unwinds_late), e.give_up_steps)
+    });
+    if unwinds || steps == MAX_ON_ITS_WAY {
         give_up(running);
     }
-    let steps = running.with(|e| {
-        e.give_up_steps += 1;
-        e.give_up_steps
-    });
     if steps > MAX_STEPS && !running.with(|e| e.settings.sequential) {
-        loop {
-            running.with(|e| e.threads[e.current].suspension).suspend();
+        stay(running);
+    }
+}
+
+/// The calling thread, whose execution is given up, goes no further, and its stack stays as it is.
+#[cold]
+pub(super) fn stay(running: &Running) -> ! {
+    running.with(|e| {
+        // It may be in the middle of a panic, which it never catches: this is not taken for one of those that are unwound after it.
+        if std::thread::panicking() {
+            e.left_panicking = true;
+            e.threads[e.current].unwinding = true;
         }
+    });
+    loop {
+        running.with(|e| e.threads[e.current].suspension).suspend();
     }
 }
 

@@ -318,7 +318,10 @@ impl<'scope, T> JoinInner<'scope, T> {
             // A destructor would panic at the error, and abort the process.
             Some(Err(payload)) if !door::given_up() => Err(payload),
             // The execution is being given up: the thread has not ended, or not by itself, or was never started.
-            _ => door::abandon("threads should not terminate unexpectedly"),
+            _ => {
+                door::go_no_further(true);
+                door::abandon("threads should not terminate unexpectedly")
+            }
         }
     }
 }

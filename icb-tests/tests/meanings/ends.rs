@@ -1,7 +1,7 @@
 //! How executions end: panics, deadlocks, step limits, stack overflows; and what is said about them.
 
 use crate::{check_verdicts, failure, plain, verdict};
-use icb_std::model::{FailureKind, ThreadId};
+use icb_std::model::{FailureKind, ThreadId, choose};
 use icb_std::panic::resume_unwind;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, mpsc};
@@ -365,4 +365,55 @@ fn a_panic_hook_of_the_program_changes_nothing() {
     assert!(plain().explore(sets_a_hook).complete);
     drop(std::panic::take_hook());
     assert!(plain().explore(poisons).complete);
+}
+
+/// Waits in a destructor, in the middle of a panic, for a lock that nobody lets go of; catches the panic; and goes on with `then`.
+#[cfg(target_os = "linux")]
+fn waits_for_ever_in_a_panic(then: fn(&Mutex<()>, thread::JoinHandle<()>)) {
+    struct Waits<'a>(&'a Mutex<()>);
+    impl Drop for Waits<'_> {
+        fn drop(&mut self) {
+            drop(self.0.lock());
+        }
+    }
+    let shared = Arc::new((Mutex::new(()), Barrier::new(2)));
+    let theirs = shared.clone();
+    let other = thread::spawn(move || {
+        let _guard = theirs.0.lock();
+        theirs.1.wait();
+        thread::park();
+    });
+    shared.1.wait();
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let _waits = Waits(&shared.0);
+        panic!("expected");
+    }));
+    assert!(caught.is_err());
+    then(&shared.0, other);
+}
+
+/// An execution that is given up leaves nothing behind, also where a thread is in the middle of a panic of its own, and waits for others after that.
+#[test]
+#[cfg(target_os = "linux")]
+fn stacks_are_used_again_after_panics_that_an_end_has_interrupted() {
+    let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
+    let programs: [fn(); 2] = [
+        || waits_for_ever_in_a_panic(|_, other| drop(other.join())),
+        || waits_for_ever_in_a_panic(|lock, _| while lock.try_lock().is_err() {}),
+    ];
+    for program in programs {
+        let explore = |executions| {
+            let report = plain().max_bound(0).keep_going(true).explore(move || {
+                choose(executions);
+                program();
+            });
+            assert_eq!(failure(&report).kind, FailureKind::Deadlock);
+            report.execution_count()
+        };
+        explore(1);
+        let before = mapped();
+        assert!(explore(100) >= 100);
+        assert!(mapped() < before + 50, "{before} mappings, and {} now", mapped());
+        assert!(!std::thread::panicking(), "the replay has left a panic");
+    }
 }

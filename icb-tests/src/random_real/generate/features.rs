@@ -103,12 +103,8 @@ fn program_about(seed: u64, theme: Theme) -> Program {
     let mut random = Random(seed.wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ 0x2545_F491_4F6C_DD1D);
     random.next();
     let mut themes = vec![theme, theme];
-    // A thread that is half-way in a panic when its execution is given up, and then tries for ever to take a lock, keeps its stack.
-    let may_panic = !matches!(theme, Theme::BareLoops | Theme::Polls);
     if random.chance(1, 3) {
-        let others: &[Theme] =
-            if may_panic { &THEMES } else { &[Theme::Counts, Theme::Tokens, Theme::Variables] };
-        themes.push(random.pick(others));
+        themes.push(random.pick(&THEMES));
     }
     let thread_count = 2 + random.weighted(&[6, 4, 1]);
     let longest = [4, 3, 2][thread_count - 2];
@@ -127,7 +123,7 @@ fn program_about(seed: u64, theme: Theme) -> Program {
             random.feature(theme, &mut thread.code);
         }
     }
-    if random.chance(1, 6) && may_panic {
+    if random.chance(1, 6) {
         let (code, position) = random.place(&mut threads);
         code.insert(position, Catch(1 + random.below(3)));
         code.insert(position + 1, Panic);
