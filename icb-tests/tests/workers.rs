@@ -62,14 +62,14 @@ fn processor_time() -> (f64, f64) {
 /// A search of at least half a minute: two workers take at most 1/1.8 of the time, on a machine with two idle cores.
 #[test]
 #[cfg(target_os = "linux")]
-#[ignore = "takes minutes; on an idle machine: cargo test --release -p icb-tests --test workers -- --ignored --nocapture"]
+#[ignore = "takes minutes; on an idle machine: cargo test --release -p icb-tests --test workers -- --ignored --nocapture two_workers"]
 fn two_workers_are_nearly_twice_as_fast() {
     let run = |workers| {
         let (began, before) = (std::time::Instant::now(), processor_time());
         let report = Builder::new()
             .max_bound(5)
             .workers(workers)
-            .max_executions(8_000_000)
+            .max_executions(12_000_000)
             .explore(|| counter_racy(4, 3));
         let (seconds, after) = (began.elapsed().as_secs_f64(), processor_time());
         let (cpu, system) = (after.0 - before.0, after.1 - before.1);
