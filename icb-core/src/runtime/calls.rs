@@ -1,8 +1,8 @@
 //! The door for threads, pauses, choices, time, statics and thread-locals.
 
 use super::execution::Execution;
-use super::idle::Registers;
 use super::perform::{enter, enter_here, give_up, halt, pause_in_loop, perform, perform_join, stay};
+use super::registers::Registers;
 use super::threads::Local;
 use super::{Running, execution_is_unwinding, running};
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, ThreadId};

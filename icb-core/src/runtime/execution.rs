@@ -159,7 +159,7 @@ pub(super) struct Execution {
     /// And that is so because of a loop without a hint: in every execution of the schedule.
     pub(super) watches_loops: bool,
     /// Those of this thread at the operation that it was about to announce after so many steps.
-    pub(super) registers: super::idle::Registers,
+    pub(super) registers: super::registers::Registers,
     pub(super) registers_of: (usize, u64),
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
@@ -323,7 +323,7 @@ impl Execution {
             compares_stacks: false,
             notes_registers: false,
             watches_loops: false,
-            registers: super::idle::Registers::default(),
+            registers: super::registers::Registers::default(),
             registers_of: (usize::MAX, 0),
             elsewhere: Vec::new(),
             notes_accesses: false,

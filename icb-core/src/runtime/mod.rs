@@ -29,6 +29,7 @@ mod object;
 mod objects;
 mod panics;
 mod perform;
+mod registers;
 mod rounds;
 mod sequential;
 mod shared_stacks;
@@ -57,11 +58,11 @@ pub use calls::{
     without_unwinding,
 };
 pub use execution::Settings;
-pub use idle::Registers;
 pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};
 pub use panics::resumes_unwinding;
+pub use registers::Registers;
 
 use crate::program::{Chooser, End, Observer, Outcome, Place, Program};
 use crate::recording::Tape;
@@ -705,7 +706,7 @@ impl Job for ThreadMain {
     fn run(self) {
         let Some(running) = running() else { return };
         if running.quickly(|e| e.compares_stacks) {
-            idle::clear_stack();
+            registers::clear_stack();
         }
         let marker = 0u8;
         let bottom = (&raw const marker).addr();

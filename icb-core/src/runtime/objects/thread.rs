@@ -5,7 +5,7 @@ use crate::dependence::ThreadHash;
 use crate::program::Place;
 use crate::runtime::ThreadMain;
 use crate::runtime::execution::Execution;
-use crate::runtime::idle::Registers;
+use crate::runtime::registers::Registers;
 use crate::runtime::threads::{Life, ReadEntry, Readiness};
 use crate::thread_set::ThreadSet;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
