@@ -212,6 +212,14 @@ fn what_was_lost_once_is_found() {
             "who lets go in a panic of what it has waited for",
             &[&[Spawn(1), Lock(0), Unlock(0), TryLock(0), Join(1)], &[Lock(0), Panic]],
         ),
+        (
+            "who wakes for no reason before it is told",
+            &[
+                &[Lock(0), Spawn(1), Wait(0), Unlock(0), Join(1)],
+                &[Lock(0), Spawn(2), Unlock(0), Join(2)],
+                &[NotifyOne(0), NotifyOne(0)],
+            ],
+        ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
     ];
     for &(name, threads) in programs {

@@ -328,6 +328,9 @@ impl PartialOrder {
         let waits_twice = matches!(operation.action, Action::Reacquire { .. });
         let enables = if waits_twice && self.wakes(event, thread) { Some(true) } else { enables };
         match enables {
+            Some(true) if was_pending && waits_twice && self.could_wake_without(index, thread) => {
+                Relation::Unknown
+            }
             Some(true) if was_pending => Relation::Parked,
             // Nothing was done on the way to where it would have blocked: blocking there spares nobody a preemption.
             Some(true) if !self.events.acts_after(thread, index) => Relation::Parked,
@@ -343,6 +346,14 @@ impl PartialOrder {
     fn wakes(&self, event: &Event, thread: usize) -> bool {
         matches!(event.action, Action::NotifyOne | Action::NotifyAll)
             && self.events.thread_object(thread).is_some_and(|object| event.footprint.writes(object))
+    }
+
+    /// Whether the thread, which waits on a condvar, could go on early where it began to wait, but not before this event, because somebody had the
+    /// mutex then: who lets go of that may do so before the event.
+    fn could_wake_without(&self, index: usize, thread: usize) -> bool {
+        let Some(&wait) = self.events.of(thread).last() else { return false };
+        let could = |node: usize| self.nodes[node].is_early(thread);
+        could(wait as usize + 1) && !could(index)
     }
 
     /// Whether the thread existed at the node.
