@@ -287,9 +287,31 @@ impl Execution {
                  run in time; else max_steps is too small for it"
             ),
             None => format!(
-                "one execution took more than {limit} steps: the test may never end, or max_steps is too small for it"
+                "one execution took more than {limit} steps: the test may never end, or max_steps is too small for it{}",
+                self.long_blocked()
             ),
         }
+    }
+
+    /// At the limit on steps: who has been blocked for more than half of them. Where a thread that looks after something from time to time keeps the execution
+    /// from being a deadlock, that is what is wrong.
+    fn long_blocked(&mut self) -> String {
+        let schedule = self.tape.schedule();
+        let entries = schedule.entries();
+        let lately = &entries[entries.len() / 2..];
+        let has_run = |t: usize| {
+            let me = ThreadId::new(t);
+            lately.iter().any(|entry| matches!(entry, ScheduleEntry::Run { thread, .. } if *thread == me))
+        };
+        let is_blocked = |t: &usize| {
+            matches!(self.threads[*t].readiness, Readiness::Blocked | Readiness::Spurious) && !has_run(*t)
+        };
+        let blocked = self.waiting.iter().filter(is_blocked);
+        let words: Vec<String> = blocked.map(|t| self.waiting_words(t, &self.holders(t))).collect();
+        if words.is_empty() {
+            return String::new();
+        }
+        format!(" (for more than half of the steps: {})", words.join("; "))
     }
 
     /// Nobody is enabled. Lets time pass, or lets a spinning thread turn once more; else it is a failure.

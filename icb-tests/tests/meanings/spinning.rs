@@ -244,6 +244,33 @@ fn an_execution_of_exactly_the_limit_passes() {
     check_verdicts(&plain().max_steps(9), &[("ten steps", ten, Some((FailureKind::StepLimit, 0)))]);
 }
 
+/// Where a thread that looks after something from time to time keeps a deadlock from being one, it is said who waits in vain.
+#[test]
+fn at_the_limit_it_is_said_who_is_blocked() {
+    let report = plain().max_steps(500).explore(|| {
+        let ticks = Arc::new(AtomicUsize::new(0));
+        let theirs = ticks.clone();
+        drop(thread::spawn(move || {
+            while theirs.fetch_add(1, SeqCst) != usize::MAX {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }));
+        thread::park();
+    });
+    let failure = failure(&report);
+    assert_eq!(failure.kind, FailureKind::StepLimit);
+    assert!(
+        failure.message.contains("half of the steps: T0 is parked and nobody unparks it"),
+        "{}",
+        failure.message
+    );
+    let report = plain().max_steps(500).explore(|| {
+        let ticks = AtomicUsize::new(0);
+        while ticks.fetch_add(1, SeqCst) != usize::MAX {}
+    });
+    assert!(!self::failure(&report).message.contains("half"));
+}
+
 /// Waits with a limited number of attempts, as spin locks do before they park.
 fn spin_then_park(attempts: usize, raises: bool) {
     let flag = Arc::new(AtomicBool::new(false));
