@@ -357,6 +357,23 @@ pub fn fence(order: Ordering) -> bool {
     true
 }
 
+/// If what the thread has done last is a SeqCst exchange, or the like, that was a SeqCst fence as well: the compiler has been told so, and the processor is one where it is. Only
+/// where loads may read stale values: else it makes no difference.
+#[track_caller]
+pub fn fence_by_exchange() {
+    let Some(running) = running() else { return };
+    let exchanges = |action| {
+        matches!(
+            action,
+            Action::ReadModifyWrite(Ordering::SeqCst)
+                | Action::CompareExchange { success: Ordering::SeqCst, .. }
+        )
+    };
+    if running.with(|e| e.settings.weak_memory && !e.giving_up && exchanges(e.pending[e.current].action)) {
+        ordered_fence(running, Location::caller().into());
+    }
+}
+
 /// A SeqCst fence, where loads may read stale values: what they may read depends on the order of such fences.
 #[cold]
 fn ordered_fence(running: &Running, place: Place) {

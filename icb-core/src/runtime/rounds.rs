@@ -1,6 +1,9 @@
 //! Rounds: what a thread does over and over without a pause. A loop that waits need not say so (a task that wakes itself, and is
 //! polled again at once): if it does exactly the same again and again, it is taken for one that pauses each time round.
 //!
+//! A lock is a part of such a loop where what it guards is a value that is seen, see [`note_guarded`](super::note_guarded): it is looked at when the lock is let
+//! go. The pause comes where the thread holds as little as it ever does in its loop, so that others get what they need to change something.
+//!
 //! Looked for after [`FIRST_WATCH`] changes of a thread, and each time that they have doubled, for a while: so executions of
 //! usual length know nothing of this. Depends on nothing but what the thread itself has done and read. Knows nothing of turns
 //! (`turns`), which say what comes of the pauses.
@@ -38,6 +41,29 @@ pub(crate) struct Rounds {
     period: usize,
     /// Where in the loop it is.
     at: usize,
+    /// What is guarded by the lock that the thread is about to let go, if it is watched and that is a value that can be seen.
+    pub(crate) guarded: Option<u64>,
+}
+
+/// What an operation does to the locks that its thread holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holding {
+    AsBefore,
+    OneMore,
+    OneLess,
+}
+
+impl Holding {
+    /// In the lowest bits of a digest.
+    const MASK: u64 = 3;
+
+    const fn of(digest: u64) -> Holding {
+        match digest & Holding::MASK {
+            1 => Holding::OneMore,
+            2 => Holding::OneLess,
+            _ => Holding::AsBefore,
+        }
+    }
 }
 
 /// One operation with what it has read and written, or `None`: no loop that waits does this. `changes`: it has changed something.
@@ -48,6 +74,7 @@ fn digest(
     read: Option<u64>,
     written: Option<u64>,
 ) -> Option<u64> {
+    let mut holding = Holding::AsBefore;
     let kind = match operation.action {
         Action::Load(_) => 0,
         Action::Store(_) => 1,
@@ -59,7 +86,20 @@ fn digest(
         }
         Action::Unpark => 6,
         Action::Park { .. } => 7,
-        // Not if it has got what it tried for: nobody sees what a message is, nor what a lock guards.
+        Action::Lock => {
+            holding = Holding::OneMore;
+            9
+        }
+        Action::TryLock if changes => {
+            holding = Holding::OneMore;
+            10
+        }
+        // What the lock guards is what is written.
+        Action::Unlock if written.is_some() => {
+            holding = Holding::OneLess;
+            11
+        }
+        // Not if it has got what it tried for: nobody sees what a message is, nor what other locks guard.
         Action::TryLock
         | Action::TryReadLock
         | Action::TryWriteLock
@@ -73,7 +113,7 @@ fn digest(
     };
     let mut hasher = DefaultHasher::new();
     (kind, place.map(Place::address), read, written).hash(&mut hasher);
-    Some(hasher.finish())
+    Some(hasher.finish() & !Holding::MASK | holding as u64)
 }
 
 impl Rounds {
@@ -83,6 +123,7 @@ impl Rounds {
         self.changes = 0;
         self.next_watch = FIRST_WATCH;
         self.watched = 0;
+        self.guarded = None;
     }
 
     /// The thread has changed something.
@@ -121,9 +162,11 @@ impl Rounds {
         read: Option<u64>,
         written: Option<u64>,
     ) -> bool {
+        let guarded = self.guarded.take();
         if self.changes == self.begins_after {
             return false;
         }
+        let written = if operation.action == Action::Unlock { guarded } else { written };
         let Some(digest) = digest(operation, changes, place, read, written) else {
             self.stop();
             return false;
@@ -159,9 +202,27 @@ impl Rounds {
         }
         self.done.drain(..count - period);
         self.period = period;
-        self.at = 0;
         self.watched = WATCH;
-        true
+        let pause = self.holds_least_after();
+        self.done.rotate_left(pause);
+        self.at = (period - pause) % period;
+        self.at == 0
+    }
+
+    /// After so many operations of a round it holds as few locks as it ever does in it.
+    fn holds_least_after(&self) -> usize {
+        let (mut held, mut least, mut after) = (0_isize, 0, 0);
+        for (index, &digest) in self.done.iter().enumerate() {
+            held += match Holding::of(digest) {
+                Holding::AsBefore => 0,
+                Holding::OneMore => 1,
+                Holding::OneLess => -1,
+            };
+            if held < least {
+                (least, after) = (held, index + 1);
+            }
+        }
+        after % self.period
     }
 }
 
@@ -190,6 +251,43 @@ mod tests {
             let (_, came_round) = rounds((0..300).map(|i| i % period));
             let expected: Vec<usize> = (known..=300).step_by(period as usize).collect();
             assert_eq!(came_round, expected, "{period}");
+        }
+    }
+
+    /// Locks are taken and let go in each round, `skipped` operations after it was begun to watch: where it comes round.
+    fn rounds_with_locks(skipped: usize, guarded: impl Fn(usize) -> Option<u64>) -> Vec<usize> {
+        let mut rounds = Rounds::default();
+        rounds.reset();
+        (0..=FIRST_WATCH).for_each(|_| rounds.note_change());
+        let round =
+            [Action::Lock, Action::Load(Ordering::SeqCst), Action::Lock, Action::Unlock, Action::Unlock];
+        let mut came_round = Vec::new();
+        for index in 0..150 {
+            let at = (index + skipped) % round.len();
+            if rounds.watched == 0 {
+                break;
+            }
+            if round[at] == Action::Unlock {
+                rounds.guarded = guarded(index);
+            }
+            if rounds.note(Operation::new(round[at], ObjectId::new(1)), false, None, Some(at as u64), None) {
+                came_round.push((index + 1 + skipped) % round.len());
+            }
+        }
+        came_round
+    }
+
+    #[test]
+    fn locks_are_let_go_where_it_comes_round() {
+        for skipped in 0..5 {
+            let came_round = rounds_with_locks(skipped, |_| Some(1));
+            assert!(
+                came_round.len() >= 14 && came_round.iter().all(|&at| at == 0),
+                "{skipped}: {came_round:?}"
+            );
+            // What is guarded is not seen, or goes on.
+            assert_eq!(rounds_with_locks(skipped, |_| None).len(), 0);
+            assert_eq!(rounds_with_locks(skipped, |index| Some(index as u64)).len(), 0);
         }
     }
 

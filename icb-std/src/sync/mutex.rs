@@ -229,6 +229,14 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         self.lock.flag.done(self.was_unwinding);
         if self.real.is_none() {
+            let value: *const T = self.lock.data.get();
+            // SAFETY: the mutex is locked, and its data is there.
+            let (bytes, alignment) = unsafe { (size_of_val(&*value), align_of_val(&*value)) };
+            // A value like that of an atomic: it keeps nothing elsewhere, and there is no padding in it.
+            if bytes == alignment && bytes <= size_of::<u64>() && !::std::mem::needs_drop::<T>() {
+                // SAFETY: as above, and nobody else writes to it.
+                unsafe { door::note_guarded(value.cast(), bytes) };
+            }
             self.lock.handle.unlock(self.lock.init(), self.changed);
         }
     }

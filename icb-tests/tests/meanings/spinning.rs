@@ -544,7 +544,37 @@ fn loops_that_never_pause_give_way() {
     assert_eq!(failure(&report).kind, FailureKind::StepLimit);
 }
 
-/// The same with nothing but the thread's own park token, as `yield_now().await` on the simplest of executors: it need not go round for
+/// Loops that come round under locks give way too, where what these guard is seen to be the same again: a task that wakes itself, on an executor that keeps its
+/// signal in a mutex. Nobody holds a lock while he gives way that he lets go of in his loop.
+#[test]
+fn loops_that_never_pause_and_take_locks_give_way() {
+    fn polls<T: Send + 'static>(raises: bool, signal: impl Fn() -> T, set: fn(&mut T, bool)) {
+        let done = Arc::new(AtomicBool::new(false));
+        let signal = Arc::new(Mutex::new(signal()));
+        let (theirs, their_signal) = (done.clone(), signal.clone());
+        let other = thread::spawn(move || {
+            drop(their_signal.lock());
+            theirs.store(raises, SeqCst);
+        });
+        while !done.load(SeqCst) {
+            set(&mut signal.lock().unwrap(), true);
+            set(&mut signal.lock().unwrap(), false);
+        }
+        other.join().unwrap();
+    }
+    let flag = |raises| polls(raises, || false, |signal, to| *signal = to);
+    let report = plain().max_bound(2).max_steps(3_000).explore(move || flag(true));
+    assert!(report.complete && report.failure.is_none(), "{:?}", report.failure.map(|f| f.message));
+    let report = plain().max_steps(3_000).explore(move || flag(false));
+    assert_eq!(failure(&report).kind, FailureKind::StepLimit);
+    // Whoever counts does not repeat himself, nor does it count where it is not seen.
+    let report = plain().max_steps(3_000).explore(|| polls(true, || 0, |signal, _| *signal += 1));
+    assert_eq!(failure(&report).kind, FailureKind::StepLimit);
+    let report = plain().max_steps(3_000).explore(|| polls(true, Vec::new, |signal, to| signal.push(to)));
+    assert_eq!(failure(&report).kind, FailureKind::StepLimit);
+}
+
+/// A task that wakes itself with nothing but the thread's own park token, as `yield_now().await` on the simplest of executors: it need not go round for
 /// long before it is known.
 #[test]
 fn a_thread_that_unparks_itself_and_parks_gives_way() {

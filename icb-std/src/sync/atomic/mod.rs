@@ -1,13 +1,14 @@
 //! `std::sync::atomic`. Modelled: every operation of every atomic type, each one step with its memory ordering, and
 //! [`fence`]; `compare_exchange_weak` may fail spuriously. A load reads the newest value, whatever its ordering, and the orderings
 //! decide what happens before what; with `Builder::weak_memory` it may also read older values that C++20 lets it read: those are put
-//! into memory by the runtime for as long as the load takes. Not modelled: [`compiler_fence`], which orders nothing between threads.
+//! into memory by the runtime for as long as the load takes. Not modelled: [`compiler_fence`], which orders nothing between threads, but where it
+//! says that the exchange before it is a fence, on x86.
 //!
 //! The types are `repr(transparent)` over `std`'s: valid when zeroed, castable from and to integers and `std`'s
 //! atomics. What the runtime knows about a variable is keyed by its address. In an execution a value is read and
 //! written by plain (relaxed) loads and stores: no other thread of the execution runs in between.
 
-pub use ::std::sync::atomic::{Ordering, compiler_fence};
+pub use ::std::sync::atomic::Ordering;
 
 mod bool;
 mod int;
@@ -46,6 +47,19 @@ pub fn fence(order: Ordering) {
     }
     if !door::fence(door::order(order)) {
         ::std::sync::atomic::fence(order);
+    }
+}
+
+/// Mirrors `std::sync::atomic::compiler_fence`.
+///
+/// On x86 an exchange is a full barrier, as a `SeqCst` fence is, if the compiler moves nothing across it. Crates that want the fence (event-listener, crossbeam-epoch) write
+/// that because it is faster, and for x86 only.
+#[inline]
+#[track_caller]
+pub fn compiler_fence(order: Ordering) {
+    ::std::sync::atomic::compiler_fence(order);
+    if cfg!(any(target_arch = "x86", target_arch = "x86_64")) && matches!(order, Ordering::SeqCst) {
+        door::fence_by_exchange();
     }
 }
 
