@@ -7,9 +7,9 @@ pub(crate) use icb_core::runtime::{
     ThreadEnd, ThreadMain, active, atomic, atomic_exchange, caught, cell, cell_end, cell_pointer_end, count,
     count_last, count_left, current, enter_static, epoch, fence, fence_by_exchange, giving_up, go_no_further,
     has_left, initial_bytes, is_finished, join, join_parking, leave, leave_value, let_go, limited, local,
-    local_destroyed, note_guarded, note_registers, now, on_execution_end, outside, panic_handled, panicking,
-    park, pause_with, resumes_unwinding, set_local, spawn, take_over, thread_key, thread_name, thread_path,
-    unpark, unseen, value_goes, value_gone,
+    local_destroyed, note_registers, now, on_execution_end, outside, panic_handled, panicking, park,
+    pause_with, resumes_unwinding, set_local, spawn, take_over, thread_key, thread_name, thread_path, unpark,
+    unseen, value_goes, value_gone,
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{engine_works, leave_at_abort, mixed, random_key, without_unwinding};

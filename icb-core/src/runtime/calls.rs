@@ -357,26 +357,6 @@ pub fn unpark(thread: ThreadId) {
     perform(running, Operation::new(Action::Unpark, object), Location::caller(), false);
 }
 
-/// The running thread is about to let a mutex go that guards the value there, of so many bytes. So that a loop that takes a lock in each of its
-/// turns is known to do the same again. Not compiled into what the program is: it is no access of the program's.
-///
-/// # Safety
-/// All of the bytes can be read, and nobody writes to them meanwhile.
-#[inline(never)]
-pub unsafe fn note_guarded(value: *const u8, bytes: usize) {
-    let Some(running) = running() else { return };
-    running.quickly(|e| {
-        let rounds = &mut e.threads[e.current].rounds;
-        if rounds.watched == 0 || bytes > size_of::<u64>() {
-            return;
-        }
-        let mut seen = [0; size_of::<u64>()];
-        // SAFETY: the caller's promise; there are not more. (What the program has not initialised is read as it happens to be.)
-        unsafe { value.copy_to_nonoverlapping(seen.as_mut_ptr(), bytes) };
-        rounds.guarded = Some(u64::from_ne_bytes(seen));
-    });
-}
-
 /// `yield_now`, `spin_loop` and `sleep` (with its duration). `false` outside an execution.
 /// `registers`: the caller's.
 #[track_caller]

@@ -8,6 +8,7 @@ use super::allocator::POISON;
 use super::perform::{halt, perform, perform_here};
 use super::{Running, running};
 use crate::trace::{Action, ObjectClass, ObjectId, Operation};
+use std::mem::MaybeUninit;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -95,6 +96,23 @@ impl InitialState {
             InitialState::Count => ObjectClass::Count,
         }
     }
+}
+
+/// The running thread, which is watched, is about to let a mutex go that guards this: so that a loop that takes a lock in each of its turns is
+/// known to do the same again.
+#[cold]
+fn note_guarded(running: &Running, guarded: &[MaybeUninit<u8>]) {
+    const BYTES: usize = size_of::<u64>();
+    #[repr(align(8))]
+    struct Seen([MaybeUninit<u8>; BYTES]);
+    let mut seen = Seen([MaybeUninit::new(0); BYTES]);
+    let is_seen = (1..=BYTES).contains(&guarded.len());
+    if is_seen {
+        seen.0[..guarded.len()].copy_from_slice(guarded);
+    }
+    // SAFETY: each byte is one of the value or zero; what the program has not initialised of its value is read as it happens to be.
+    let seen = unsafe { (&raw const seen).cast::<u64>().read_volatile() };
+    running.quickly(|e| e.threads.mine().rounds.guarded = is_seen.then_some(seen));
 }
 
 /// The constant handle in a mirrored object. Zero means "not yet seen"; a handle of an earlier execution counts
@@ -253,9 +271,14 @@ impl Handle {
         Some(perform(running, Operation::new(action, object), location, changed))
     }
 
-    /// [`perform_unlock`](Self::perform_unlock) for `Unlock`.
+    /// [`perform_unlock`](Self::perform_unlock) for `Unlock`. `guarded`: the bytes of what the mutex guards, if that is a value that keeps nothing elsewhere; else
+    /// nothing.
     #[track_caller]
-    pub fn unlock(&self, init: ObjectInit, changed: bool) -> Option<Effect> {
+    pub fn unlock(&self, init: ObjectInit, changed: bool, guarded: &[MaybeUninit<u8>]) -> Option<Effect> {
+        let running = running()?;
+        if running.quickly(|e| e.threads.mine().rounds.watched != 0) {
+            note_guarded(running, guarded);
+        }
         self.perform_here(&init, Action::Unlock, changed, Location::caller())
     }
 

@@ -1,7 +1,7 @@
 //! Rounds: what a thread does over and over without a pause. A loop that waits need not say so (a task that wakes itself, and is
 //! polled again at once): if it does exactly the same again and again, it is taken for one that pauses each time round.
 //!
-//! A lock is a part of such a loop where what it guards is a value that is seen, see [`note_guarded`](super::note_guarded): it is looked at when the lock is let
+//! A lock is a part of such a loop where what it guards is a value that is seen, see [`Handle::unlock`](super::Handle::unlock): it is looked at when the lock is let
 //! go. The pause comes where the thread holds as little as it ever does in its loop, so that others get what they need to change something.
 //!
 //! Looked for after [`FIRST_WATCH`] changes of a thread, and each time that they have doubled, for a while: so executions of

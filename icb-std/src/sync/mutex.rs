@@ -8,6 +8,7 @@ use crate::image::{self, Restore};
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
 use ::std::fmt;
+use ::std::mem::MaybeUninit;
 use ::std::ops::{Deref, DerefMut};
 use ::std::panic::{RefUnwindSafe, UnwindSafe};
 use ::std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
@@ -198,6 +199,17 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         self.lock.flag.poisoned()
     }
 
+    /// The value, if it is one like that of an atomic: it keeps nothing elsewhere, and there is no padding in it. Else nothing.
+    #[inline(always)]
+    fn plain_bytes(&self) -> &[MaybeUninit<u8>] {
+        let value: *const T = self.lock.data.get();
+        // SAFETY: the mutex is locked, and its data is there.
+        let (bytes, alignment) = unsafe { (size_of_val(&*value), align_of_val(&*value)) };
+        let is_plain = bytes == alignment && bytes <= size_of::<u64>() && !::std::mem::needs_drop::<T>();
+        // SAFETY: as above, and nobody else writes to it as long as the mutex is locked.
+        unsafe { ::std::slice::from_raw_parts(value.cast(), if is_plain { bytes } else { 0 }) }
+    }
+
     /// The lock of the real world, which a condvar gives back and takes again.
     #[inline]
     pub(super) fn real(&mut self) -> &mut Option<::std::sync::MutexGuard<'a, ()>> {
@@ -229,15 +241,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         self.lock.flag.done(self.was_unwinding);
         if self.real.is_none() {
-            let value: *const T = self.lock.data.get();
-            // SAFETY: the mutex is locked, and its data is there.
-            let (bytes, alignment) = unsafe { (size_of_val(&*value), align_of_val(&*value)) };
-            // A value like that of an atomic: it keeps nothing elsewhere, and there is no padding in it.
-            if bytes == alignment && bytes <= size_of::<u64>() && !::std::mem::needs_drop::<T>() {
-                // SAFETY: as above, and nobody else writes to it.
-                unsafe { door::note_guarded(value.cast(), bytes) };
-            }
-            self.lock.handle.unlock(self.lock.init(), self.changed);
+            self.lock.handle.unlock(self.lock.init(), self.changed, self.plain_bytes());
         }
     }
 }
