@@ -30,6 +30,7 @@ const LOOP_SEEDS: Range<u64> = 0..150;
 const BARE_SEEDS: Range<u64> = 0..150;
 /// Those that look under a lock in loops.
 const POLL_SEEDS: Range<u64> = 0..100;
+const WAIT_SEEDS: Range<u64> = 0..400;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
 const MAX_BOUND: u32 = 3;
@@ -126,6 +127,12 @@ fn loops_that_look_under_a_lock_keep_their_outcomes() {
     compared_for_the_most_part(POLL_SEEDS, ENOUGH / 2, features::polling_program, |program, manner| {
         compare(program, manner, MAX_BOUND, 4 * max_executions(), &reduced)
     });
+}
+
+/// Waits that end by themselves, before they are told or after that.
+#[test]
+fn waits_keep_their_outcomes() {
+    compared(WAIT_SEEDS, features::waiting_program, with_reduction);
 }
 
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.

@@ -42,6 +42,8 @@ pub enum Theme {
     BareLoops,
     /// Loops that look under a lock, and give up.
     Polls,
+    /// Waits on a condvar, with few other things: what is notified while somebody has the lock, or without it.
+    Waits,
     /// Futexes.
     Futexes,
     /// Counters and sockets that are waited for.
@@ -97,6 +99,12 @@ pub fn polling_program(seed: u64) -> Program {
 #[must_use]
 pub fn system_program(seed: u64) -> Program {
     program_about(seed, SYSTEM_THEMES[usize::from(seed % 3 == 2)])
+}
+
+/// The program with the given seed, about waits on condvars.
+#[must_use]
+pub fn waiting_program(seed: u64) -> Program {
+    program_about(seed, Theme::Waits)
 }
 
 fn program_about(seed: u64, theme: Theme) -> Program {
@@ -376,6 +384,16 @@ impl Random {
                     _ => Store(variable, 1, self.order()),
                 });
             }
+            Theme::Waits => match self.below(12) {
+                0..3 => code.extend([Lock(object), Wait(object), Unlock(object)]),
+                3 => code.extend([Lock(object), WaitTimeout(object), Unlock(object)]),
+                4 => code.extend([Lock(object), Wait(object)]),
+                5 => code.extend([Lock(object), NotifyOne(object), Unlock(object)]),
+                6 => code.extend([Lock(object), Add(variable, Order::Relaxed), Unlock(object)]),
+                7 => code.push(self.pick(&[Lock(object), Unlock(object), TryLock(object)])),
+                8 => code.push(NotifyAll(object)),
+                _ => code.push(NotifyOne(object)),
+            },
             Theme::Futexes => code.push(match self.below(9) {
                 0..2 => FutexWait(object, 0),
                 2 => FutexWaitTimeout(object, self.below(2) as u32),
