@@ -315,9 +315,12 @@ impl PartialOrder {
             // A writer that gets the lock, or one that says that it waits.
             return Relation::Unknown;
         }
+        let waits_twice = matches!(operation.action, Action::Reacquire { .. });
         let enables = match need {
             Some(object) => match was_blocked(event, object, operation.action) {
                 Some(blocked) => Some(blocked && event.footprint.writes(object)),
+                // It may have been the notification that it waited for, which has nothing to do with the mutex that the event writes.
+                None if waits_twice => None,
                 // What kept a waiting thread is what the event writes, as far as there is one object only.
                 None => was_pending.then(|| event.footprint.writes(object)),
             },
@@ -325,7 +328,6 @@ impl PartialOrder {
             None if self.pending.want(thread).only().is_none() => None,
             None => was_pending.then(|| event.footprint.writes_some_of(&self.pending.footprint(thread))),
         };
-        let waits_twice = matches!(operation.action, Action::Reacquire { .. });
         let enables = if waits_twice && self.wakes(event, thread) { Some(true) } else { enables };
         match enables {
             Some(true) if was_pending && waits_twice && self.could_wake_without(index, thread) => {
