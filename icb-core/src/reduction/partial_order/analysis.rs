@@ -319,8 +319,9 @@ impl PartialOrder {
         let enables = match need {
             Some(object) => match was_blocked(event, object, operation.action) {
                 Some(blocked) => Some(blocked && event.footprint.writes(object)),
-                // It may have been the notification that it waited for, which has nothing to do with the mutex that the event writes.
-                None if waits_twice => None,
+                // It may have been the notification that it waited for, which has nothing to do with the mutex that the event writes; and a mended lock is
+                // not let go.
+                None if waits_twice || event.action == Action::ClearPoison => None,
                 // What kept a waiting thread is what the event writes, as far as there is one object only.
                 None => was_pending.then(|| event.footprint.writes(object)),
             },
