@@ -231,6 +231,10 @@ fn what_was_lost_once_is_found() {
             "who heals the lock of one who waits for a time",
             &[&[Spawn(1), Spawn(2), ClearPoison(0), Join(1)], &[NotifyOne(0)], &[Lock(0), WaitTimeout(0)]],
         ),
+        (
+            "who waits for times when the test is over",
+            &[&[Spawn(2), Spawn(1)], &[TryLock(0), WaitTimeoutWhile(0, 3)], &[]],
+        ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
     ];
     for &(name, threads) in programs {

@@ -1,6 +1,7 @@
 //! Which alternatives an execution shows to be needed: races between pending operations and events before them.
 
 use super::events::Event;
+use super::grow::may_be_freed;
 use super::touches::Touch;
 use super::{Flaw, PartialOrder};
 use crate::dependence;
@@ -202,10 +203,13 @@ impl PartialOrder {
     }
 
     /// Nobody can go on in the state after `depth` events. Threads that wait there could have gone on early before others had come to
-    /// their ends, or to where they wait: what each of these has done last is in the way of that, whatever it touches.
+    /// their ends, or to where they wait: what each of these has done last is in the way of that, whatever it touches. (They may have gone on so often since
+    /// that they cannot do so any more.)
     #[cold]
     pub(super) fn analyse_left(&mut self, depth: usize, point: &SchedulingPoint<'_>) {
-        for thread in point.early.iter() {
+        let waits_for_time =
+            |thread: usize| !point.ended.contains(thread) && may_be_freed(point.pending[thread]);
+        for thread in (0..point.pending.len()).filter(|&t| point.early.contains(t) || waits_for_time(t)) {
             self.clock.clone_from(self.events.known(thread));
             self.clock_is_known = true;
             for other in (0..self.events.thread_count()).filter(|&other| other != thread) {

@@ -124,7 +124,7 @@ impl Chooser for PartialOrder {
         if self.cursor == self.depth && !point.all_ended() {
             self.read_pending(point);
             self.analyse(self.depth, point, without.map(ThreadId::index));
-            if point.enabled.is_empty() && !point.early.is_empty() && self.flaw != Flaw::LastIgnored {
+            if point.enabled.is_empty() && self.flaw != Flaw::LastIgnored {
                 self.analyse_left(self.depth, point);
             }
         }
