@@ -31,6 +31,7 @@ const BARE_SEEDS: Range<u64> = 0..150;
 /// Those that look under a lock in loops.
 const POLL_SEEDS: Range<u64> = 0..100;
 const WAIT_SEEDS: Range<u64> = 0..400;
+const MIXED_SEEDS: Range<u64> = 0..400;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
 const MAX_BOUND: u32 = 3;
@@ -133,6 +134,12 @@ fn loops_that_look_under_a_lock_keep_their_outcomes() {
 #[test]
 fn waits_keep_their_outcomes() {
     compared(WAIT_SEEDS, features::waiting_program, with_reduction);
+}
+
+/// Two things that meet.
+#[test]
+fn mixtures_keep_their_outcomes() {
+    compared(MIXED_SEEDS, features::mixed_program, with_reduction);
 }
 
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.

@@ -107,6 +107,20 @@ pub fn waiting_program(seed: u64) -> Program {
     program_about(seed, Theme::Waits)
 }
 
+/// The program with the given seed, about two things that meet.
+#[must_use]
+pub fn mixed_program(seed: u64) -> Program {
+    let mut random = Random(seed.wrapping_mul(0xA076_1D64_78BD_642F) ^ 0x1B87_3593_CC9E_2D51);
+    random.next();
+    let mut any = || match random.below(THEMES.len() + 3) {
+        0 => Theme::Loops,
+        1..3 => Theme::Waits,
+        n => THEMES[n - 3],
+    };
+    let themes = vec![any(), any()];
+    program_with(seed, random, &themes)
+}
+
 fn program_about(seed: u64, theme: Theme) -> Program {
     let mut random = Random(seed.wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ 0x2545_F491_4F6C_DD1D);
     random.next();
@@ -114,6 +128,10 @@ fn program_about(seed: u64, theme: Theme) -> Program {
     if random.chance(1, 3) {
         themes.push(random.pick(&THEMES));
     }
+    program_with(seed, random, &themes)
+}
+
+fn program_with(seed: u64, mut random: Random, themes: &[Theme]) -> Program {
     let thread_count = 2 + random.weighted(&[6, 4, 1]);
     let longest = [4, 3, 2][thread_count - 2];
     let mut threads = vec![Thread::default(); thread_count];
@@ -127,7 +145,7 @@ fn program_about(seed: u64, theme: Theme) -> Program {
                 thread.code.push(random.pick(&loads));
                 continue;
             }
-            let theme = random.pick(&themes);
+            let theme = random.pick(themes);
             random.feature(theme, &mut thread.code);
         }
     }
