@@ -242,6 +242,17 @@ fn what_was_lost_once_is_found() {
             "who waits for times when the test is over",
             &[&[Spawn(2), Spawn(1)], &[TryLock(0), WaitTimeoutWhile(0, 3)], &[]],
         ),
+        (
+            "who has left and drops its locals",
+            &[
+                &[
+                    Scope { first: 1, count: 2, inner: 0, handle: Handle::Asked },
+                    Store(0, 1, Order::Synchronizing),
+                ],
+                &[],
+                &[Leave(Farewell::Adds(0))],
+            ],
+        ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
     ];
     for &(name, threads) in programs {

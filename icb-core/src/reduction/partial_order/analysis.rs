@@ -321,6 +321,12 @@ impl PartialOrder {
         }
         let waits_twice = matches!(operation.action, Action::Reacquire { .. });
         let enables = match need {
+            // A scope joins who has left, and has its thread-locals to drop yet: then it is not the end that is waited for.
+            Some(object)
+                if operation.action == Action::Join && !was_pending && self.has_left(index, object) =>
+            {
+                None
+            }
             Some(object) => match was_blocked(event, object, operation.action) {
                 Some(blocked) => Some(blocked && event.footprint.writes(object)),
                 // It may have been the notification that it waited for, which has nothing to do with the mutex that the event writes; and a mended lock is
@@ -347,6 +353,13 @@ impl PartialOrder {
             }
             Some(false) | None => Relation::Unknown,
         }
+    }
+
+    /// Whether the thread of the event may have left before it: it has written to itself, which this object is.
+    fn has_left(&self, index: usize, object: ObjectId) -> bool {
+        let own = self.events.of(self.events.get(index).thread);
+        let earlier = own.iter().take_while(|&&event| (event as usize) < index);
+        earlier.into_iter().any(|&event| self.events.get(event as usize).footprint.writes(object))
     }
 
     /// Whether the event is the notification that wakes the thread.
