@@ -106,6 +106,11 @@ fn features_keep_their_outcomes_with_a_table_of_states() {
     compared(TABLE_SEEDS, features::program, with_table);
 }
 
+#[test]
+fn waits_keep_their_outcomes_with_a_table_of_states() {
+    compared(TABLE_SEEDS, features::waiting_program, with_table);
+}
+
 /// Who waits in a loop goes round as often as makes a difference, wherever it may be counting its rounds.
 #[test]
 fn loops_that_wait_keep_their_outcomes() {
