@@ -404,7 +404,7 @@ fn stacks_are_used_again_after_panics_that_an_end_has_interrupted() {
     for program in programs {
         let explore = |executions| {
             let report = plain().max_bound(0).keep_going(true).explore(move || {
-                choose(executions);
+                let _ = choose(executions);
                 program();
             });
             assert_eq!(failure(&report).kind, FailureKind::Deadlock);
