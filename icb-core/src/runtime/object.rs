@@ -102,17 +102,13 @@ impl InitialState {
 /// known to do the same again.
 #[cold]
 fn note_guarded(running: &Running, guarded: &[MaybeUninit<u8>]) {
-    const BYTES: usize = size_of::<u64>();
-    #[repr(align(8))]
-    struct Seen([MaybeUninit<u8>; BYTES]);
-    let mut seen = Seen([MaybeUninit::new(0); BYTES]);
-    let is_seen = (1..=BYTES).contains(&guarded.len());
-    if is_seen {
-        seen.0[..guarded.len()].copy_from_slice(guarded);
-    }
-    // SAFETY: each byte is one of the value or zero; what the program has not initialised of its value is read as it happens to be.
-    let seen = unsafe { (&raw const seen).cast::<u64>().read_volatile() };
-    running.quickly(|e| e.threads.mine().rounds.guarded = is_seen.then_some(seen));
+    let mut seen = [0; size_of::<u64>()];
+    let value = (1..=seen.len()).contains(&guarded.len()).then(|| {
+        // SAFETY: there is room for them. (What the program has not initialised of its value is read as it happens to be.)
+        unsafe { guarded.as_ptr().cast::<u8>().copy_to_nonoverlapping(seen.as_mut_ptr(), guarded.len()) };
+        u64::from_ne_bytes(seen)
+    });
+    running.quickly(|e| e.threads.mine().rounds.guarded = value);
 }
 
 /// The constant handle in a mirrored object. Zero means "not yet seen"; a handle of an earlier execution counts

@@ -57,6 +57,15 @@ impl Holding {
     /// In the lowest bits of a digest.
     const MASK: u64 = 3;
 
+    const fn by(action: Action, changes: bool) -> Holding {
+        match action {
+            Action::Lock => Holding::OneMore,
+            Action::TryLock if changes => Holding::OneMore,
+            Action::Unlock => Holding::OneLess,
+            _ => Holding::AsBefore,
+        }
+    }
+
     const fn of(digest: u64) -> Holding {
         match digest & Holding::MASK {
             1 => Holding::OneMore,
@@ -74,7 +83,6 @@ fn digest(
     read: Option<u64>,
     written: Option<u64>,
 ) -> Option<u64> {
-    let mut holding = Holding::AsBefore;
     let kind = match operation.action {
         Action::Load(_) => 0,
         Action::Store(_) => 1,
@@ -86,19 +94,10 @@ fn digest(
         }
         Action::Unpark => 6,
         Action::Park { .. } => 7,
-        Action::Lock => {
-            holding = Holding::OneMore;
-            9
-        }
-        Action::TryLock if changes => {
-            holding = Holding::OneMore;
-            10
-        }
+        Action::Lock => 9,
+        Action::TryLock if changes => 10,
         // What the lock guards is what is written.
-        Action::Unlock if written.is_some() => {
-            holding = Holding::OneLess;
-            11
-        }
+        Action::Unlock if written.is_some() => 11,
         // Not if it has got what it tried for: nobody sees what a message is, nor what other locks guard.
         Action::TryLock
         | Action::TryReadLock
@@ -113,7 +112,7 @@ fn digest(
     };
     let mut hasher = DefaultHasher::new();
     (kind, place.map(Place::address), read, written).hash(&mut hasher);
-    Some(hasher.finish() & !Holding::MASK | holding as u64)
+    Some(hasher.finish() & !Holding::MASK | Holding::by(operation.action, changes) as u64)
 }
 
 impl Rounds {

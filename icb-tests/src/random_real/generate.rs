@@ -42,8 +42,7 @@ const FAMILIES: [Family; 13] = [
 /// The program with the given seed.
 #[must_use]
 pub fn program(seed: u64) -> Program {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66_D1CE_4E5B);
-    random.next();
+    let mut random = Random::begin(seed, 0x9E37_79B9_7F4A_7C15, 0x5DEE_CE66_D1CE_4E5B);
     let thread_count = 2 + random.weighted(&[4, 5, 1]);
     let family_count = 1 + random.below(3);
     let mut families: Vec<Family> = (0..family_count).map(|_| random.pick(&FAMILIES)).collect();
@@ -101,6 +100,13 @@ pub fn program(seed: u64) -> Program {
 struct Random(u64);
 
 impl Random {
+    /// Numbers for the program with this seed; `factor` and `mask` are others for other kinds of programs.
+    fn begin(seed: u64, factor: u64, mask: u64) -> Random {
+        let mut random = Random(seed.wrapping_mul(factor) ^ mask);
+        random.next();
+        random
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

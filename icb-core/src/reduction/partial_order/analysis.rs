@@ -323,7 +323,7 @@ impl PartialOrder {
         let enables = match need {
             // A scope joins who has left, and has its thread-locals to drop yet: then it is not the end that is waited for.
             Some(object)
-                if operation.action == Action::Join && !was_pending && self.has_left(index, object) =>
+                if operation.action == Action::Join && !was_pending && self.may_have_left(index, object) =>
             {
                 None
             }
@@ -356,10 +356,9 @@ impl PartialOrder {
     }
 
     /// Whether the thread of the event may have left before it: it has written to itself, which this object is.
-    fn has_left(&self, index: usize, object: ObjectId) -> bool {
-        let own = self.events.of(self.events.get(index).thread);
-        let earlier = own.iter().take_while(|&&event| (event as usize) < index);
-        earlier.into_iter().any(|&event| self.events.get(event as usize).footprint.writes(object))
+    fn may_have_left(&self, index: usize, object: ObjectId) -> bool {
+        let own = self.events.of(self.events.get(index).thread).iter().map(|&event| event as usize);
+        own.take_while(|&event| event < index).any(|event| self.events.get(event).footprint.writes(object))
     }
 
     /// Whether the event is the notification that wakes the thread.

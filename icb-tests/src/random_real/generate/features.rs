@@ -110,20 +110,18 @@ pub fn waiting_program(seed: u64) -> Program {
 /// The program with the given seed, about two things that meet.
 #[must_use]
 pub fn mixed_program(seed: u64) -> Program {
-    let mut random = Random(seed.wrapping_mul(0xA076_1D64_78BD_642F) ^ 0x1B87_3593_CC9E_2D51);
-    random.next();
+    let mut random = Random::begin(seed, 0xA076_1D64_78BD_642F, 0x1B87_3593_CC9E_2D51);
     let mut any = || match random.below(THEMES.len() + 3) {
         0 => Theme::Loops,
         1..3 => Theme::Waits,
         n => THEMES[n - 3],
     };
-    let themes = vec![any(), any()];
+    let themes = [any(), any()];
     program_with(seed, random, &themes)
 }
 
 fn program_about(seed: u64, theme: Theme) -> Program {
-    let mut random = Random(seed.wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ 0x2545_F491_4F6C_DD1D);
-    random.next();
+    let mut random = Random::begin(seed, 0xD6E8_FEB8_6659_FD93, 0x2545_F491_4F6C_DD1D);
     let mut themes = vec![theme, theme];
     if random.chance(1, 3) {
         themes.push(random.pick(&THEMES));
