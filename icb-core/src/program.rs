@@ -107,9 +107,18 @@ pub struct SchedulingPoint<'a> {
     pub ended: &'a ThreadSet,
     /// Identifies the place in the program (source locations of pending operations); equal in equal executions.
     pub place: u64,
-    /// Where nobody could go on, somebody who waits for a change may have been let on. What this still has to do with what comes: a
-    /// function of the order of all steps, not of dependent ones alone; 0 where it has nothing to do with it.
-    pub let_on: u64,
+    /// Who was let on where nobody could go on.
+    pub let_on: LetOn,
+}
+
+/// Where nobody could go on, somebody who waits for a change may have been let on. What this still has to do with what comes: a function of
+/// the order of all steps, not of dependent ones alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LetOn {
+    /// It has just happened to this thread.
+    pub thread: Option<ThreadId>,
+    /// How often, and to whom, it has happened; 0 where that has nothing to do with what comes.
+    pub history: u64,
 }
 
 impl SchedulingPoint<'_> {
@@ -595,7 +604,7 @@ mod tests {
             awaited: &[],
             ended: &early,
             place: 0,
-            let_on: 0,
+            let_on: LetOn::default(),
         };
         let t = ThreadId::new;
         for (enabled, yielded, thread, cost) in [

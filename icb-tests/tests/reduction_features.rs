@@ -111,6 +111,16 @@ fn waits_keep_their_outcomes_with_a_table_of_states() {
     compared(TABLE_SEEDS, features::waiting_program, with_table);
 }
 
+#[test]
+fn loops_that_wait_keep_their_outcomes_with_a_table_of_states() {
+    compared(TABLE_SEEDS, features::looping_program, with_table);
+}
+
+#[test]
+fn mixtures_keep_their_outcomes_with_a_table_of_states() {
+    compared(TABLE_SEEDS, features::mixed_program, with_table);
+}
+
 /// Who waits in a loop goes round as often as makes a difference, wherever it may be counting its rounds.
 #[test]
 fn loops_that_wait_keep_their_outcomes() {
@@ -259,6 +269,13 @@ fn what_was_lost_once_is_found() {
             ],
         ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
+        (
+            "who goes round before the end or after it",
+            &[
+                &[Spawn(1), SpinWhileZero { variable: 0, turns: 2, pause: Pause::Spin }],
+                &[AwaitNonZero { variable: 0, pause: Pause::Spin }],
+            ],
+        ),
     ];
     for &(name, threads) in programs {
         let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();

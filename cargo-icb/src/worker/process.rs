@@ -212,7 +212,6 @@ fn command(launch: &Launch<'_>, channel: &Path) -> Command {
         .current_dir(&test.executable.directory)
         .envs(test.executable.environment.iter().map(|(name, value)| (name, value)))
         .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-        .env("ICB_RUN_OUT", "1")
         .env("ICB_CHANNEL", channel)
         .env("ICB_DIRECTORY", &launch.directory)
         .stdin(Stdio::null())

@@ -11,7 +11,8 @@ use super::search::thread_infos;
 use super::{Model, blocked, deadlock_words, enabled, members};
 use crate::dependence::accesses;
 use crate::program::{
-    BranchPoint, Chooser, End, Observer, Outcome, Program, SchedulingPoint, StepEvent, Taken, ThreadSet,
+    BranchPoint, Chooser, End, LetOn, Observer, Outcome, Program, SchedulingPoint, StepEvent, Taken,
+    ThreadSet,
 };
 use crate::trace::{
     Access, Action, Failure, FailureKind, ObjectId, Operation, Schedule, ScheduleEntry, ThreadId,
@@ -200,7 +201,7 @@ impl<M: Model> Program for ModelProgram<'_, M> {
                 awaited: &[],
                 ended: &ended,
                 place,
-                let_on: 0,
+                let_on: LetOn::default(),
             };
             if set == 0 {
                 if told {

@@ -11,7 +11,9 @@
 //! Where the paper keeps states it keeps the choices that lead to them, as a tree, and runs them again.
 
 use crate::dependence::{DependenceHash, ThreadHash, fingerprint};
-use crate::program::{BranchPoint, Chooser, Outcome, SchedulingPoint, Strategy, Taken, divergence_message};
+use crate::program::{
+    BranchPoint, Chooser, LetOn, Outcome, SchedulingPoint, Strategy, Taken, divergence_message,
+};
 use crate::trace::{Access, Mode, ObjectId, ThreadId};
 use std::collections::HashSet;
 
@@ -71,6 +73,10 @@ pub struct Visited {
     /// where the state is the same.
     names: Vec<ThreadHash>,
     previous: Option<usize>,
+    /// By thread the steps that it has taken.
+    step_counts: Vec<u64>,
+    /// Which steps were those of somebody who was let on. How often and when that was decides when a thread is taken to wait again.
+    let_on_steps: u64,
     /// Outcomes chosen inside the step, and whether it goes on early: they tell apart what accesses do not.
     tag: u64,
     /// A thread has been chosen and has not taken its step yet.
@@ -104,6 +110,8 @@ impl Visited {
             spawn_counts: Vec::new(),
             names: Vec::new(),
             previous: None,
+            step_counts: Vec::new(),
+            let_on_steps: 0,
             tag: 0,
             is_in_step: false,
             divergence: None,
@@ -163,6 +171,7 @@ impl Visited {
                 self.spawn_counts[parent] += 1;
             }
             self.spawn_counts.push(0);
+            self.step_counts.push(0);
         }
     }
 
@@ -207,14 +216,26 @@ impl Visited {
     }
 
     /// The state as it is looked up.
-    fn told_apart(&mut self, state: u128, let_on: u64) -> u128 {
-        self.anew |= let_on != 0 && !self.lets_on;
-        self.lets_on |= let_on != 0;
+    fn told_apart(&mut self, state: u128, let_on: LetOn) -> u128 {
+        let is_let_on = let_on != LetOn::default();
+        self.anew |= is_let_on && !self.lets_on;
+        self.lets_on |= is_let_on;
         if !self.lets_on {
             return state;
         }
-        let names = self.names.iter().fold(u128::from(let_on), |all, &name| pair(all, name));
+        let thread = let_on.thread.map_or(0, |thread| thread.index() as u128 + 1);
+        let history = u128::from(let_on.history) << 64 | u128::from(self.let_on_steps);
+        let names = self.names.iter().fold(history ^ thread << 96, |all, &name| pair(all, name));
         pair(state ^ names, ThreadHash::begin(None, 0))
+    }
+
+    /// The thread's next step is that of somebody who was let on.
+    fn note_let_on(&mut self, thread: usize) {
+        let step = fingerprint(std::iter::once(ThreadHash::begin(
+            Some(self.names[thread]),
+            self.step_counts[thread],
+        )));
+        self.let_on_steps = self.let_on_steps.wrapping_add(step as u64);
     }
 
     fn scripted(&mut self) -> Option<u32> {
@@ -250,6 +271,9 @@ impl Chooser for Visited {
             None => self.visit(point),
         };
         self.tag = chosen.map_or(0, |thread| u64::from(point.is_early(thread)));
+        if let Some(thread) = chosen.filter(|&thread| point.let_on.thread == Some(thread)) {
+            self.note_let_on(thread.index());
+        }
         self.is_in_step = true;
         chosen
     }
@@ -287,6 +311,7 @@ impl Chooser for Visited {
         step.accesses.iter().for_each(|access| self.know(access.object));
         let thread = step.thread.index();
         self.previous = Some(thread);
+        self.step_counts[thread] += 1;
         self.state.step_many(thread, step.accesses, self.tag);
         self.tag = 0;
         self.is_in_step = false;
@@ -336,6 +361,8 @@ impl Strategy for Visited {
         self.names.clear();
         self.object_count = 0;
         self.previous = None;
+        self.step_counts.clear();
+        self.let_on_steps = 0;
         self.tag = 0;
         self.is_in_step = false;
         if !self.started {

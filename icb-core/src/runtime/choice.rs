@@ -2,7 +2,7 @@
 //! in `decision`.
 
 use super::execution::{Execution, Next};
-use crate::program::{Chooser, End, Foreseen, Place, SchedulingPoint};
+use crate::program::{Chooser, End, Foreseen, LetOn, Place, SchedulingPoint};
 use crate::trace::{Failure, FailureKind, ThreadId};
 
 impl Execution {
@@ -116,7 +116,7 @@ impl Execution {
     pub(super) fn go_on_unchosen(&mut self, default: ThreadId) -> Next {
         if let Some(message) = self.chooser_mut().divergence() {
             self.fail(Failure::new(FailureKind::Divergence, message));
-        } else if self.settings.run_out {
+        } else if self.may_run_out() {
             let me = self.current;
             self.run_out();
             // The default choice costs nothing.
@@ -192,9 +192,9 @@ impl Execution {
 
     /// What the point says of those who were let on because nobody could go on.
     #[inline(always)]
-    fn let_on(&self) -> u64 {
-        let freed = self.freed.map_or(0, |thread| thread as u64 + 1);
-        u64::from(self.idle_wakes) << 48 | (self.last_woken as u64) << 24 | freed
+    fn let_on(&self) -> LetOn {
+        let awhile = u64::from(self.idle_wakes) << 48 | self.last_woken as u64;
+        LetOn { thread: self.freed.map(ThreadId::new), history: awhile.wrapping_add(self.let_on_late) }
     }
 
     /// What there is to choose from. `counts_unchanged`: the counts that operations of other threads depend on are what they were.

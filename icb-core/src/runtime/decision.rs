@@ -11,6 +11,8 @@ use crate::trace::{
 /// Timed waits of a thread that expire after the test has ended: a thread that waits in a loop (an idle worker of a pool)
 /// waits for ever. And so often in a row, and in all, it is let on then where it waits for a change.
 const MAX_LATE_EXPIRIES: u32 = 3;
+/// Times the number of a thread, and added up: how often each has been let on so.
+const LATE: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Wake-ups of spinning threads, with nobody else able to run and nothing changing, before it counts as a livelock.
 const MAX_IDLE_WAKES: u32 = 200;
 
@@ -182,7 +184,7 @@ impl Execution {
                     self.fail(Failure::new(FailureKind::Divergence, message));
                     return Next::Suspend;
                 }
-                None if self.settings.run_out => (point.default_choice(), true),
+                None if self.may_run_out() => (point.default_choice(), true),
                 None => {
                     self.stop(End::GivenUp);
                     return Next::Suspend;
@@ -224,6 +226,11 @@ impl Execution {
                 self.await_nothing(thread);
             }
         }
+    }
+
+    /// Whether an execution that the chooser gives up goes on to its end.
+    pub(super) fn may_run_out(&self) -> bool {
+        self.settings.run_out && !self.settings.sequential
     }
 
     /// The chooser has given the execution up: it goes on to its end by default choices, of which nobody is told.
@@ -410,6 +417,9 @@ impl Execution {
             _ => return,
         }
         thread.late_expiries += u32::from(is_over);
+        if is_over {
+            self.let_on_late = self.let_on_late.wrapping_add(LATE.wrapping_mul(chosen as u64 + 1));
+        }
     }
 
     /// The test has ended, and nobody waits for what it has left running.

@@ -53,9 +53,9 @@ pub struct Settings {
     pub check_frees: Option<bool>,
     /// Whether a panic in a thread that nobody joins is no failure, as under Rust's own harness.
     pub allow_unjoined_panics: bool,
-    /// Whether an execution that is given up runs to its end all the same, uncounted unless it fails. Unwinding its threads half-way is
-    /// quicker, but runs the destructors of the program under test in states that it never comes to by itself: one
-    /// that asserts something would panic, and end the process.
+    /// Whether an execution that is given up runs to its end all the same, uncounted unless it fails, and not where threads are nested calls.
+    /// Unwinding its threads half-way is slower for most programs, and runs the destructors of the program under test in
+    /// states that it never comes to by itself: one that asserts something would panic, and end the process.
     pub run_out: bool,
     /// Whether threads are nested calls on one stack; see `sequential`. Needs a strategy that chooses accordingly.
     pub sequential: bool,
@@ -84,7 +84,7 @@ impl Default for Settings {
             check_leaks: false,
             check_frees: None,
             allow_unjoined_panics: false,
-            run_out: false,
+            run_out: true,
             sequential: false,
             detached: false,
             fixed_hashing: false,
@@ -198,6 +198,8 @@ pub(super) struct Execution {
     pub(super) now: Duration,
     pub(super) idle_wakes: u32,
     pub(super) last_woken: usize,
+    /// How often each thread was let on after the end of the test, added up.
+    pub(super) let_on_late: u64,
     /// Waited for a change, and was let on because nobody could go on.
     pub(super) freed: Option<usize>,
     pub(super) panic_count: u32,
@@ -348,6 +350,7 @@ impl Execution {
             now: Duration::ZERO,
             idle_wakes: 0,
             last_woken: 0,
+            let_on_late: 0,
             freed: None,
             panic_count: 0,
             at_end: Vec::new(),
@@ -438,6 +441,7 @@ impl Execution {
         self.now = Duration::ZERO;
         self.idle_wakes = 0;
         self.last_woken = 0;
+        self.let_on_late = 0;
         self.freed = None;
         self.going.clear();
         self.panic_count = 0;

@@ -245,8 +245,9 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
-    /// Whether an execution that a reduction gives up half-way runs to its end all the same. Slower; for programs
-    /// whose destructors assert what holds only where the program itself comes to. `cargo icb` turns it on.
+    /// Whether an execution that a reduction gives up half-way runs to its end all the same, which is the default. Else its
+    /// threads are unwound where they are: slower for most programs, and not for those whose destructors assert what
+    /// holds only where the program itself comes to.
     #[must_use]
     pub fn run_out(mut self, run_out: bool) -> Self {
         self.settings.run_out = run_out;

@@ -91,7 +91,7 @@ impl Worker {
             check_leaks: self.settings.check_leaks,
             check_frees: self.settings.check_frees,
             allow_unjoined_panics: self.settings.allow_unjoined_panics,
-            run_out: self.settings.run_out && !self.settings.sequential,
+            run_out: self.settings.run_out,
             sequential: self.settings.sequential,
             detached: self.settings.detached,
             fixed_hashing: self.settings.fixed_hashing,

@@ -92,7 +92,7 @@ impl Default for Settings {
             check_leaks: false,
             check_frees: None,
             allow_unjoined_panics: false,
-            run_out: false,
+            run_out: true,
             workers: 1,
             tokens: None,
             shard: None,

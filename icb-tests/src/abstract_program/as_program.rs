@@ -9,8 +9,8 @@ use super::races::RaceDetector;
 use super::state::{Access, Object, Phase, State, Step};
 use icb_core::dependence::DependenceHash;
 use icb_core::program::{
-    BranchPoint, Chooser, End, Observer, Outcome, Program as CoreProgram, SchedulingPoint, StepEvent, Taken,
-    ThreadSet,
+    BranchPoint, Chooser, End, LetOn, Observer, Outcome, Program as CoreProgram, SchedulingPoint, StepEvent,
+    Taken, ThreadSet,
 };
 use icb_core::trace::{
     self, Action, Failure, FailureKind, Mode, ObjectId, Operation, Schedule, ScheduleEntry, ThreadId,
@@ -221,7 +221,7 @@ impl CoreProgram for AbstractProgram<'_> {
                 awaited: &[],
                 ended: &absent,
                 place: run.place(),
-                let_on: 0,
+                let_on: LetOn::default(),
             };
             if enabled.is_empty() {
                 if told {

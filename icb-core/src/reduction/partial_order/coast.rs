@@ -20,7 +20,7 @@ use super::grow::may_be_freed;
 use super::node::Branch;
 use super::{Flaw, PartialOrder, script};
 use crate::dependence;
-use crate::program::{BranchPoint, Coasted, Foreseen, Leave, SchedulingPoint, Taken, ThreadSet};
+use crate::program::{BranchPoint, Coasted, Foreseen, Leave, LetOn, SchedulingPoint, Taken, ThreadSet};
 use crate::trace::{Access, Action, ObjectId, Operation, ThreadId};
 
 /// What belongs to a step beside its operation.
@@ -446,7 +446,7 @@ impl PartialOrder {
                 awaited: &[],
                 ended: &ended,
                 place: step.place,
-                let_on: 0,
+                let_on: LetOn::default(),
             };
             let place = Foreseen::place(step.place, &enabled, &early);
             self.arrive(index, &point, place);
