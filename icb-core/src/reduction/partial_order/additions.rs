@@ -71,6 +71,7 @@ impl PartialOrder {
     }
 
     fn add_somebody(&mut self, depth: usize, index: usize, thread: usize) {
+        self.coast.note_addition(index);
         let by = self.events.get(index).thread;
         let node = &self.nodes[index];
         let falls_back = self.flaw != Flaw::NoFallback;

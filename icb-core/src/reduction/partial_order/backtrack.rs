@@ -92,6 +92,9 @@ impl PartialOrder {
                 let node = &self.nodes[index];
                 let cost = node.cost + node.switch_cost(thread);
                 if !self.affordable(cost) {
+                    if self.bound_pruned == 0 {
+                        self.coast.note_addition(0);
+                    }
                     self.bound_pruned += 1;
                 }
                 self.nodes[index].done.insert(thread);

@@ -51,6 +51,16 @@ mod price {
     pub(super) const MOST: i64 = 20_000;
 }
 
+/// An open event, with what is looked at over and over.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    event: u32,
+    /// Its thread, its number there, and the one object that it touches.
+    thread: u32,
+    number: u32,
+    only: Option<Access>,
+}
+
 /// Where the running execution coasts, and what it has done since.
 #[derive(Debug, Default)]
 pub(super) struct Coast {
@@ -73,10 +83,11 @@ pub(super) struct Coast {
     /// Pending operations that conflict with open events.
     waiting: Footprint,
     /// Open events of the current execution, of those before `judged`.
-    open: Vec<u32>,
+    open: Vec<Open>,
     judged: usize,
-    /// The open events that the last execution has left have been judged anew.
-    is_fresh: bool,
+    /// Since the open events were judged, somebody more is to be tried at a node this deep, or at one below it: of the events from there on fewer
+    /// may be open.
+    stale: Option<usize>,
     /// What it has cost so far, less what it has saved; above [`price::START`] nobody looks whether an execution can coast.
     debt: i64,
     /// Steps written down, and landings, in all executions.
@@ -91,9 +102,14 @@ impl Coast {
     /// The first `kept` events are repeated, and the others are other ones.
     pub(super) fn rewind(&mut self, kept: usize) {
         self.clear(-price::SAVED);
-        self.is_fresh = false;
         self.judged = self.judged.min(kept);
-        while self.open.pop_if(|event| *event as usize >= kept).is_some() {}
+        while self.open.pop_if(|open| open.event as usize >= kept).is_some() {}
+    }
+
+    /// Somebody more is to be tried at the node.
+    #[inline]
+    pub(super) fn note_addition(&mut self, node: usize) {
+        self.stale = Some(self.stale.map_or(node, |stale| stale.min(node)));
     }
 
     pub(super) fn has_steps(&self) -> bool {
@@ -238,17 +254,26 @@ impl PartialOrder {
         !is_closed && !event.is_free()
     }
 
-    /// Events that are not open will not be: nodes only gain those that are to be tried. Those that were open are looked at again once in
-    /// each execution.
+    /// Events that are not open will not be: nodes only gain those that are to be tried. Those that were open are looked at again where
+    /// some have been gained.
     fn look_for_open_events(&mut self) {
         let mut open = std::mem::take(&mut self.coast.open);
-        if !std::mem::replace(&mut self.coast.is_fresh, true) && !open.is_empty() {
-            open.retain(|&event| self.is_open(event as usize));
+        if let Some(stale) = self.coast.stale.take() {
+            let mut kept = open.partition_point(|open| (open.event as usize) < stale);
+            for position in kept..open.len() {
+                let one = open[position];
+                if self.is_open(one.event as usize) {
+                    open[kept] = one;
+                    kept += 1;
+                }
+            }
+            open.truncate(kept);
         }
         let count = self.events.len();
         for event in self.coast.judged..count {
             if self.is_open(event) {
-                open.push(event as u32);
+                let Event { thread, number, only, .. } = *self.events.get(event);
+                open.push(Open { event: event as u32, thread: thread as u32, number, only });
             }
         }
         let pairs = open.len() * (1 + self.events.thread_count());
@@ -275,11 +300,13 @@ impl PartialOrder {
             }
             let known = self.events.known(thread);
             let mut knows_all = true;
-            for &event in &*open {
-                let event = self.events.get(event as usize);
-                if event.thread != thread && event.number > known.get(event.thread) {
+            for &Open { event, thread: by, number, only } in &*open {
+                if by as usize != thread && number > known.get(by as usize) {
                     knows_all = false;
-                    unknown.add_all(&event.footprint);
+                    match only {
+                        Some(access) => unknown.add(access),
+                        None => unknown.add_all(&self.events.get(event as usize).footprint),
+                    }
                 }
             }
             if knows_all {
