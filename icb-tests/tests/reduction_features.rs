@@ -31,6 +31,7 @@ const BARE_SEEDS: Range<u64> = 0..150;
 /// Those that look under a lock in loops.
 const POLL_SEEDS: Range<u64> = 0..100;
 const WAIT_SEEDS: Range<u64> = 0..400;
+const READER_SEEDS: Range<u64> = 0..300;
 const MIXED_SEEDS: Range<u64> = 0..400;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
@@ -149,6 +150,12 @@ fn loops_that_look_under_a_lock_keep_their_outcomes() {
 #[test]
 fn waits_keep_their_outcomes() {
     compared(WAIT_SEEDS, features::waiting_program, with_reduction);
+}
+
+/// Readers and writers, and hardly anything else.
+#[test]
+fn readers_and_writers_keep_their_outcomes() {
+    compared(READER_SEEDS, features::reading_program, with_reduction);
 }
 
 /// Two things that meet.

@@ -306,6 +306,10 @@ impl PartialOrder {
         if was_pending && was_ready {
             return Relation::Reversible;
         }
+        if event.action == Action::ReadUnlock && was_pending && self.has_come_to_write(thread, operation) {
+            // As long as that reader was there, nothing let the writer in.
+            return Relation::Parked;
+        }
         if operation.action == Action::WriteLock
             && matches!(event.action, Action::ReadLock | Action::TryReadLock | Action::ReadUnlock)
         {
@@ -359,6 +363,15 @@ impl PartialOrder {
     fn may_have_left(&self, index: usize, object: ObjectId) -> bool {
         let own = self.events.of(self.events.get(index).thread).iter().map(|&event| event as usize);
         own.take_while(|&event| event < index).any(|event| self.events.get(event).footprint.writes(object))
+    }
+
+    /// Whether the thread has said already that it waits to write, and waits for its turn.
+    fn has_come_to_write(&self, thread: usize, operation: Operation) -> bool {
+        operation.action == Action::WriteLock
+            && self.events.of(thread).last().is_some_and(|&last| {
+                let last = self.events.get(last as usize);
+                last.action == Action::WriteLock && last.object == operation.object
+            })
     }
 
     /// Whether the event is the notification that wakes the thread.

@@ -120,6 +120,25 @@ pub fn mixed_program(seed: u64) -> Program {
     program_with(seed, random, &themes)
 }
 
+/// The program with the given seed, about nothing but readers and writers of one lock, or of two.
+#[must_use]
+pub fn reading_program(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0x8CB9_2BA7_2F3D_8DD7, 0x369D_EA0F_31A5_3F85);
+    let thread_count = 2 + random.weighted(&[2, 5, 2]);
+    let most = [3, 2, 1][thread_count - 2];
+    let mut threads = vec![Thread::default(); thread_count];
+    for thread in &mut threads {
+        thread.keeps = random.chance(1, 12);
+        for _ in 0..1 + random.below(most) {
+            random.turn_at_a_lock(&mut thread.code);
+        }
+    }
+    (1..thread_count).for_each(|child| random.family(&mut threads, child));
+    let (channels, barriers) = (vec![(None, 0); OBJECT_COUNT], vec![1; OBJECT_COUNT]);
+    let is_acquainted = random.chance(2, 3);
+    Program { seed, threads, channels, barriers, is_acquainted, ..Program::default() }
+}
+
 fn program_about(seed: u64, theme: Theme) -> Program {
     let mut random = Random::begin(seed, 0xD6E8_FEB8_6659_FD93, 0x2545_F491_4F6C_DD1D);
     let mut themes = vec![theme, theme];
@@ -213,6 +232,36 @@ impl Random {
             if self.chance(1, 2) {
                 threads[0].code.push(Join(child));
             }
+        }
+    }
+
+    /// A lock is taken, most often let go again, and perhaps something is done meanwhile.
+    fn turn_at_a_lock(&mut self, code: &mut Vec<Instruction>) {
+        let object = self.near();
+        let (writes, takes) = match self.weighted(&[5, 5, 2, 2, 1]) {
+            0 => (false, Read(object)),
+            1 => (true, Write(object)),
+            2 => (false, TryRead(object)),
+            3 => (true, TryWrite(object)),
+            _ => (true, ClearRwPoison(object)),
+        };
+        code.push(takes);
+        if self.chance(1, 4) {
+            let (variable, order) = (self.near(), self.order());
+            code.push(self.pick(&[
+                Load(variable, order),
+                Store(variable, 1, order),
+                Yield,
+                TryRead(1 - object),
+            ]));
+        }
+        let is_reader = !writes
+            || self.chance(1, 4) && {
+                code.push(Downgrade(object));
+                true
+            };
+        if !self.chance(1, 10) {
+            code.push(if is_reader { ReadUnlock(object) } else { WriteUnlock(object) });
         }
     }
 
