@@ -46,6 +46,11 @@ pub(super) fn holds(address: usize) -> bool {
     address.wrapping_sub(BASE.load(Ordering::Relaxed)) < LENGTH
 }
 
+/// Whether a number may be the address of a block of the program.
+pub(crate) fn in_window(number: u64) -> bool {
+    usize::try_from(number).is_ok_and(holds)
+}
+
 /// What a block of this size takes.
 #[inline]
 pub(super) const fn whole_units(size: usize) -> usize {
