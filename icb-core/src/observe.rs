@@ -1,7 +1,7 @@
 //! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
 
+use crate::memory::window;
 use crate::program::{BranchPoint, Chooser, Observer, Outcome, Place, Program, SchedulingPoint, StepEvent};
-use crate::runtime::in_window;
 use crate::trace::table::is_of_program;
 use crate::trace::{
     Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace, TracePiece,
@@ -192,8 +192,10 @@ struct Noted {
 /// The same, or one is the address of a block of the program, whatever its uppermost bits are: where an execution has left something behind, the
 /// next one's block lies elsewhere.
 fn is_like_value(one: Option<u64>, other: Option<u64>) -> bool {
-    let is_address = |bits: u64| in_window(bits & (u64::MAX >> 16));
-    one == other || one.is_some_and(is_address) && other.is_some() || other.is_some_and(is_address) && one.is_some()
+    let is_address = |bits: u64| usize::try_from(bits & (u64::MAX >> 16)).is_ok_and(window::holds);
+    one == other
+        || one.is_some_and(is_address) && other.is_some()
+        || other.is_some_and(is_address) && one.is_some()
 }
 
 /// Records who did what where: equal in two executions with one schedule, unless the test is nondeterministic.

@@ -187,13 +187,13 @@ fn what_executions_keep_stays_as_it_is_and_moves_nothing_else() {
 #[test]
 fn addresses_in_integers_may_differ() {
     use icb_std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-    static KEPT: std::sync::Mutex<Vec<Box<u64>>> = std::sync::Mutex::new(Vec::new());
+    static KEPT: std::sync::Mutex<Vec<Box<[u64]>>> = std::sync::Mutex::new(Vec::new());
     let _alone = alone();
     KEPT.lock().unwrap().reserve(1000);
     let report = Builder::new().explore(|| {
         // It stays, so the next one lies elsewhere.
-        let kept = Box::new(7);
-        let address = std::ptr::from_ref::<u64>(&kept).addr() as u64;
+        let kept: Box<[u64]> = Box::new([7]);
+        let address = kept.as_ptr().addr() as u64;
         KEPT.lock().unwrap().push(kept);
         let place = Arc::new(AtomicU64::new(0));
         let other = place.clone();

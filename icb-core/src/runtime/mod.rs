@@ -48,7 +48,6 @@ pub use addressed::{
     cell, cell_end, cell_pointer_end, count, count_last, count_left, value_goes, value_gone,
 };
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
-pub(crate) use arena::in_window;
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, atomic_exchange, fence, fence_by_exchange};
 pub use backtrace::backtrace_count;
 pub use calls::{
