@@ -54,6 +54,8 @@ mod futex;
 pub mod hint;
 #[cfg(icb)]
 mod image;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod membarrier;
 #[cfg(icb)]
 pub mod panic;
 #[cfg(icb)]

@@ -25,6 +25,7 @@ mod numbers {
     pub(crate) const EVENTFD2: c_long = 290;
     pub(crate) const EPOLL_CREATE1: c_long = 291;
     pub(crate) const GETRANDOM: c_long = 318;
+    pub(crate) const MEMBARRIER: c_long = 324;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -47,6 +48,7 @@ mod numbers {
     pub(crate) const SENDTO: c_long = 206;
     pub(crate) const RECVFROM: c_long = 207;
     pub(crate) const GETRANDOM: c_long = 278;
+    pub(crate) const MEMBARRIER: c_long = 283;
 }
 
 unsafe extern "C" {

@@ -182,6 +182,35 @@ fn what_executions_keep_stays_as_it_is_and_moves_nothing_else() {
     }
 }
 
+/// A pointer may be kept in an integer, with a mark in bits that addresses do not have.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn addresses_in_integers_may_differ() {
+    use icb_std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+    static KEPT: std::sync::Mutex<Vec<Box<[u64]>>> = std::sync::Mutex::new(Vec::new());
+    let _alone = alone();
+    KEPT.lock().unwrap().reserve(1000);
+    let report = Builder::new().explore(|| {
+        // It stays, so the next one lies elsewhere.
+        let kept: Box<[u64]> = Box::new([7]);
+        let address = kept.as_ptr().addr() as u64;
+        KEPT.lock().unwrap().push(kept);
+        let place = Arc::new(AtomicU64::new(0));
+        let other = place.clone();
+        let thread = thread::spawn(move || other.swap(1 << 60 | address, SeqCst));
+        place.swap(address, SeqCst);
+        thread.join().unwrap();
+    });
+    assert!(report.failure.is_none(), "{:?}", report.failure);
+    assert!((2..1000).contains(&report.execution_count()));
+    *KEPT.lock().unwrap() = Vec::new();
+    let number = AtomicUsize::new(0);
+    let report = Builder::new().explore(move || {
+        AtomicU64::new(0).swap(number.fetch_add(1, Relaxed) as u64, SeqCst);
+    });
+    assert_eq!(report.failure.map(|failure| failure.kind), Some(FailureKind::Divergence));
+}
+
 /// Bytes of memory that this process uses.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {

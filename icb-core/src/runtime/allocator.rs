@@ -10,6 +10,7 @@
 use super::address_map::lines;
 use super::arena::{self, Account, Lease, Region, whole_units};
 use super::ledger::Ledger;
+use crate::memory::window;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -363,7 +364,7 @@ impl Quarantine {
         };
         if !self.passes && (self.holds_others || self.lease.is_none()) {
             let others = blocks.iter().filter(|block| !block.is_gap() && block.size > 0);
-            for block in others.filter(|block| self.lease.is_none() || !arena::holds(block.start)) {
+            for block in others.filter(|block| self.lease.is_none() || !window::holds(block.start)) {
                 if let Ok(layout) = Layout::from_size_align(block.size, block.align as usize) {
                     // SAFETY: the block was allocated by the system's allocator with this layout, or lies in the window and no
                     // lease will know of it; its owner freed it.
@@ -373,7 +374,7 @@ impl Quarantine {
         }
         if let Some(lease) = self.lease.take() {
             let range = |block: &Block| (block.start, block.start + whole_units(block.size));
-            let freed = blocks.iter().filter(|block| !block.is_gap() && arena::holds(block.start));
+            let freed = blocks.iter().filter(|block| !block.is_gap() && window::holds(block.start));
             lease.close(Account {
                 regions: self.highest + 1,
                 given_back: (!self.inexact && !self.suspected).then_some(self.given_back),
@@ -519,7 +520,7 @@ unsafe impl GlobalAlloc for Allocator {
         };
         // SAFETY: the caller owns the block and gives it up. The quarantine is used by this OS thread only.
         unsafe {
-            if !arena::holds(start.addr()) {
+            if !window::holds(start.addr()) {
                 return Quarantine::free_other(quarantine, start, layout);
             }
             let size = layout.size();
@@ -540,7 +541,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: see `allocation_count`.
         let engines = current().is_none_or(|quarantine| unsafe { Quarantine::is_engines(quarantine) });
-        if engines && !arena::holds(start.addr()) {
+        if engines && !window::holds(start.addr()) {
             // SAFETY: the caller's promise.
             return unsafe { System.realloc(start, layout, size) };
         }
@@ -610,7 +611,7 @@ unsafe fn free_outside(start: *mut u8, layout: Layout) {
     });
     // SAFETY: the caller's promise.
     unsafe {
-        if arena::holds(start.addr()) {
+        if window::holds(start.addr()) {
             arena::free_late(start, layout.size());
         } else {
             System.dealloc(start, layout);

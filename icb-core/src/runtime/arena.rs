@@ -9,14 +9,10 @@
 //! The window is the process's, and lent to one execution at a time; where there is none, all blocks are the system allocator's.
 //! Knows addresses only: what is freed and when, `allocator` knows.
 
+use crate::memory::window::{self, LENGTH, REGION, REGIONS};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// Threads that have a region of their own; all later ones share the last.
-const REGIONS: usize = 256;
-/// Bytes of addresses of a region.
-const REGION: usize = 1 << (if usize::BITS == 64 { 32 } else { 16 });
-const LENGTH: usize = REGIONS * REGION;
 /// Large blocks lie from here on in a region.
 const LARGE_PART: usize = REGION / 4;
 /// Where the window lies in every process, if it can.
@@ -35,16 +31,6 @@ const STAGGER: usize = 9 * 256;
 /// A multiple of the system's pages.
 #[cfg(target_os = "linux")]
 const PAGE: usize = 64 * 1024;
-
-/// Where no address lies.
-const NOWHERE: usize = usize::MAX - LENGTH;
-static BASE: AtomicUsize = AtomicUsize::new(NOWHERE);
-
-/// Whether the address lies in the window.
-#[inline]
-pub(super) fn holds(address: usize) -> bool {
-    address.wrapping_sub(BASE.load(Ordering::Relaxed)) < LENGTH
-}
 
 /// What a block of this size takes.
 #[inline]
@@ -265,7 +251,7 @@ impl Lease {
 
     /// Whether a block of those that are kept apart is zero when it is given out, if it lies here.
     pub(super) fn is_fresh(&mut self, address: usize) -> bool {
-        cfg!(target_os = "linux") && holds(address) && self.state().taken.is_empty()
+        cfg!(target_os = "linux") && window::holds(address) && self.state().taken.is_empty()
     }
 
     /// The place of a block for which [`Region::take`] has none.
@@ -313,7 +299,7 @@ impl Drop for Lease {
 
 /// Regions from the first to the last that has something of these ranges, which are by address.
 fn regions_up_to(ranges: &[Range]) -> usize {
-    ranges.last().map_or(0, |&(start, _)| (start - BASE.load(Ordering::Relaxed)) / REGION + 1)
+    ranges.last().map_or(0, |&(start, _)| (start - window::base()) / REGION + 1)
 }
 
 /// How far the part's cursor may go with nothing in its way.
@@ -328,7 +314,7 @@ fn limit(taken: &[Range], part: &Part) -> usize {
 
 impl State {
     fn new(base: usize) -> State {
-        BASE.store(base, Ordering::Relaxed);
+        window::begin_at(base);
         let region = |index: usize| {
             let start = base + index * REGION;
             let first = index * STAGGER % (1 << 14);
@@ -510,7 +496,7 @@ mod tests {
             .collect();
         let places: Vec<_> = blocks.iter().map(|block| block.0).collect();
         for (start, _, align) in &blocks {
-            assert!(start.is_none_or(|start| holds(start) && start.is_multiple_of(*align)));
+            assert!(start.is_none_or(|start| window::holds(start) && start.is_multiple_of(*align)));
         }
         let back = blocks.iter().enumerate().filter(|(number, _)| !keep.contains(number));
         let freed: Vec<Range> =

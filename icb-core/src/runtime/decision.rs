@@ -287,7 +287,18 @@ impl Execution {
         });
         let alone = threads.take_while(|&thread| thread == me).count();
         let waiting = self.enabled.iter().map(ThreadId::new).find(|&thread| thread != me);
-        match waiting.filter(|_| alone as u64 > limit / 2) {
+        let is_alone = alone as u64 > limit / 2;
+        if is_alone
+            && is_pause(self.pending[self.current].action)
+            && self.threads.mine().turns.operations() == Some(0)
+        {
+            return format!(
+                "one execution took more than {limit} steps, the last {alone} of them by {me}, which pauses again and again and does \
+                 nothing else that the model sees: what it waits for is seen elsewhere (in plain memory, in what is not instrumented), or \
+                 never comes"
+            );
+        }
+        match waiting.filter(|_| is_alone) {
             Some(waiting) => format!(
                 "one execution took more than {limit} steps, the last {alone} of them by {me} while {waiting} could go on: if {me} \
                  waits for {waiting}, its loop should pause (yield_now, spin_loop), and is harmless where the system lets {waiting} \

@@ -271,6 +271,22 @@ fn at_the_limit_it_is_said_who_is_blocked() {
     assert!(!self::failure(&report).message.contains("half"));
 }
 
+/// A thread that pauses and looks at nothing need not be told to pause.
+#[test]
+fn at_the_limit_it_is_said_who_only_pauses() {
+    for pause in [spin_loop, thread::yield_now] {
+        let report = plain().max_steps(500).explore(move || {
+            drop(thread::spawn(|| ()));
+            loop {
+                pause();
+            }
+        });
+        let failure = failure(&report);
+        assert_eq!(failure.kind, FailureKind::StepLimit);
+        assert!(failure.message.contains("by T0, which pauses again and again"), "{}", failure.message);
+    }
+}
+
 /// Waits with a limited number of attempts, as spin locks do before they park.
 fn spin_then_park(attempts: usize, raises: bool) {
     let flag = Arc::new(AtomicBool::new(false));

@@ -145,3 +145,47 @@ fn what_needs_an_ordering_fails_without_it() {
         assert_eq!(first_failing(false, Reduction::PartialOrder, body), None, "{name}, without stale values");
     }
 }
+
+/// `membarrier(2)`: one thread asks for a barrier in all, the other says a word to the compiler.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_barrier_in_all_threads_makes_compiler_fences_fences() {
+    const PRIVATE_EXPEDITED: libc::c_int = 8;
+    const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 16;
+    fn membarrier(command: libc::c_int) -> libc::c_long {
+        // SAFETY: takes no pointers.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
+    }
+    fn in_all() {
+        assert_eq!(membarrier(PRIVATE_EXPEDITED), 0);
+    }
+    fn store_buffering(registers: bool, light: fn(), heavy: fn()) {
+        assert!(!registers || membarrier(REGISTER_PRIVATE_EXPEDITED) == 0);
+        let [one, other]: [Arc<AtomicBool>; 2] = Default::default();
+        let (theirs, mine) = (one.clone(), other.clone());
+        let reader = thread::spawn(move || {
+            theirs.store(true, Relaxed);
+            light();
+            mine.load(Relaxed)
+        });
+        other.store(true, Relaxed);
+        heavy();
+        assert!(one.load(Relaxed) | reader.join().unwrap());
+    }
+    let table: [(fn(), Option<u32>); 4] = [
+        (|| store_buffering(true, || compiler_fence(SeqCst), in_all), None),
+        (|| store_buffering(true, || (), in_all), Some(1)),
+        (|| store_buffering(true, || compiler_fence(SeqCst), || ()), Some(1)),
+        (|| store_buffering(false, || compiler_fence(SeqCst), || compiler_fence(SeqCst)), Some(1)),
+    ];
+    for (number, (body, expected)) in table.into_iter().enumerate() {
+        for reduction in [Reduction::PartialOrder, Reduction::None] {
+            assert_eq!(first_failing(true, reduction, body), expected, "{number}, {reduction:?}");
+        }
+        assert_eq!(
+            first_failing(false, Reduction::PartialOrder, body),
+            None,
+            "{number}, without stale values"
+        );
+    }
+}

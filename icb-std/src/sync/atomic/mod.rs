@@ -2,7 +2,7 @@
 //! [`fence`]; `compare_exchange_weak` may fail spuriously. A load reads the newest value, whatever its ordering, and the orderings
 //! decide what happens before what; with `Builder::weak_memory` it may also read older values that C++20 lets it read: those are put
 //! into memory by the runtime for as long as the load takes. Not modelled: [`compiler_fence`], which orders nothing between threads, but where it
-//! says that the exchange before it is a fence, on x86.
+//! says that the exchange before it is a fence, on x86, or is meant to be one together with `membarrier(2)`.
 //!
 //! The types are `repr(transparent)` over `std`'s: valid when zeroed, castable from and to integers and `std`'s
 //! atomics. What the runtime knows about a variable is keyed by its address. In an execution a value is read and
@@ -53,11 +53,16 @@ pub fn fence(order: Ordering) {
 /// Mirrors `std::sync::atomic::compiler_fence`.
 ///
 /// On x86 an exchange is a full barrier, as a `SeqCst` fence is, if the compiler moves nothing across it. Crates that want the fence (event-listener, crossbeam-epoch) write
-/// that because it is faster, and for x86 only.
+/// that because it is faster, and for x86 only. Others write it where another thread calls `membarrier(2)`.
 #[inline]
 #[track_caller]
 pub fn compiler_fence(order: Ordering) {
     ::std::sync::atomic::compiler_fence(order);
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    if matches!(order, Ordering::SeqCst) && crate::membarrier::is_relied_on() {
+        door::fence(door::Ordering::SeqCst);
+        return;
+    }
     if cfg!(any(target_arch = "x86", target_arch = "x86_64")) && matches!(order, Ordering::SeqCst) {
         door::fence_by_exchange();
     }
