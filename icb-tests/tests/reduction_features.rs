@@ -10,7 +10,7 @@ use icb_tests::random_real::campaign::{ENOUGH, campaign};
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, MANNERS, Tally, compare, compare_bound_by_bound, shrink,
 };
-use icb_tests::random_real::generate::features;
+use icb_tests::random_real::generate::{dense, features};
 use icb_tests::random_real::language::Instruction::{self, *};
 use icb_tests::random_real::language::{Farewell, Handle, Kept, Order, Pause, Program, Span, Thread};
 use icb_tests::random_real::search::Manner;
@@ -32,6 +32,7 @@ const BARE_SEEDS: Range<u64> = 0..150;
 const POLL_SEEDS: Range<u64> = 0..100;
 const WAIT_SEEDS: Range<u64> = 0..400;
 const MIXED_SEEDS: Range<u64> = 0..400;
+const WORD_SEEDS: Range<u64> = 0..200;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
 const MAX_BOUND: u32 = 3;
@@ -147,6 +148,29 @@ fn mixtures_keep_their_outcomes() {
     compared(MIXED_SEEDS, features::mixed_program, with_reduction);
 }
 
+/// Few words of one subject.
+#[test]
+fn few_words_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_one_subject, with_reduction);
+}
+
+/// Few words of all subjects.
+#[test]
+fn few_words_of_all_subjects_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_all_subjects, with_reduction);
+}
+
+/// What is dropped does something.
+#[test]
+fn partings_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_partings, with_reduction);
+}
+
+#[test]
+fn few_words_with_stale_values_keep_their_outcomes() {
+    compared(TABLE_SEEDS, dense::of_one_subject, with_stale_values);
+}
+
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.
 #[test]
 fn calls_of_the_system_keep_their_outcomes() {
@@ -257,6 +281,10 @@ fn what_was_lost_once_is_found() {
                 &[],
                 &[Leave(Farewell::Adds(0))],
             ],
+        ),
+        (
+            "who drops what the test panics with",
+            &[&[Spawn(1), PanicWith(Farewell::Notifies(0))], &[Lock(0), Wait(0)]],
         ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
     ];
