@@ -166,6 +166,12 @@ fn partings_keep_their_outcomes() {
     compared(WORD_SEEDS, dense::of_partings, with_reduction);
 }
 
+/// Waits that end by themselves, with what ends them and what comes in between.
+#[test]
+fn times_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_times, with_reduction);
+}
+
 #[test]
 fn few_words_with_stale_values_keep_their_outcomes() {
     compared(TABLE_SEEDS, dense::of_one_subject, with_stale_values);

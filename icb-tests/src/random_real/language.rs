@@ -541,7 +541,9 @@ impl Program {
     /// Whether the thread is the main one or is spawned by one that is.
     #[must_use]
     pub fn is_spawned(&self, thread: usize) -> bool {
-        thread == 0 || self.parent(thread).is_some_and(|parent| parent != thread && self.is_spawned(parent))
+        let ancestors = std::iter::successors(Some(thread), |&thread| self.parent(thread));
+        // Some may be said to spawn each other.
+        ancestors.take(1 + self.threads.len()).any(|ancestor| ancestor == 0)
     }
 
     /// The program without one instruction.

@@ -303,6 +303,101 @@ const CHOICES: &[Word] = &[
     &[Sleep],
 ];
 
+/// Waits that end by themselves.
+const TIMES: &[Word] = &[
+    &[ParkTimeout],
+    &[ParkFor(Span::Long)],
+    &[ParkFor(Span::Zero)],
+    &[ReceiveTimeout(0)],
+    &[ReceiveTimeout(1)],
+    &[ReceiveFor(0, Span::Long)],
+    &[ReceiveParcelTimeout(0)],
+    &[Lock(0), WaitTimeout(0)],
+    &[Lock(0), WaitTimeout(0), Unlock(0)],
+    &[Lock(1), WaitTimeout(1), Unlock(1)],
+    &[Lock(0), WaitFor(0, Span::Long), Unlock(0)],
+    &[Lock(0), WaitFor(0, Span::Zero), Unlock(0)],
+    &[Lock(0), WaitTimeoutWhile(0, 3), Unlock(0)],
+    &[Lock(0), WaitTimeoutWhileZero(0, 0), Unlock(0)],
+    &[TryLock(0), WaitTimeout(0), Unlock(0)],
+    &[Lock(0), ParkTimeout],
+    &[Lock(0), ParkTimeout, Unlock(0)],
+    &[Lock(0), ReceiveTimeout(0), Unlock(0)],
+    &[Read(0), ParkTimeout, ReadUnlock(0)],
+    &[Write(0), ParkTimeout, WriteUnlock(0)],
+    &[OnceAround { once: 0, count: 1 }, ParkTimeout],
+    &[OnceAround { once: 0, count: 2 }, Lock(0), WaitTimeout(0)],
+    &[Leave(Farewell::Waits(0))],
+    &[Leave(Farewell::Parks)],
+    &[AtEnd(Farewell::Waits(0))],
+    &[Catch(3), Lock(0), WaitTimeout(0), Panic],
+    &[Lock(0), WaitTimeout(0), Panic],
+];
+
+/// What ends them sooner.
+const ENDS_THEM: &[Word] = &[
+    &[Unpark(1)],
+    &[UnparkMain],
+    &[UnparkSibling(1)],
+    &[Unpark(0)],
+    &[Send(0)],
+    &[TrySend(0)],
+    &[Send(1)],
+    &[SendParcel(0)],
+    &[DropSender(0)],
+    &[DropParcelSender(0)],
+    &[NotifyOne(0)],
+    &[NotifyAll(0)],
+    &[NotifyOne(1)],
+    &[Store(0, 1, Order::Relaxed), NotifyOne(0)],
+    &[Lock(0), NotifyOne(0), Unlock(0)],
+    &[Leave(Farewell::Notifies(0))],
+    &[Leave(Farewell::Unparks)],
+    &[Leave(Farewell::Sends(0))],
+    &[AtEnd(Farewell::Unparks)],
+    &[Return(Farewell::Notifies(0))],
+];
+
+/// What is in their way, or comes in between.
+const BETWEEN: &[Word] = &[
+    &[Lock(0)],
+    &[Lock(0), Unlock(0)],
+    &[TryLock(0)],
+    &[Unlock(0)],
+    &[ClearPoison(0)],
+    &[PoisonMutex(0)],
+    &[IsPoisoned(0)],
+    &[IsFinished(1)],
+    &[IsFinished(2)],
+    &[Join(1)],
+    &[Join(2)],
+    &[Detach(1)],
+    &[Park],
+    &[Receive(0)],
+    &[TryReceive(0)],
+    &[DropReceiver(0)],
+    &[Lock(0), Wait(0), Unlock(0)],
+    &[Lock(0), Wait(0)],
+    &[TryRead(0)],
+    &[Write(0)],
+    &[Write(0), Downgrade(0)],
+    &[OnceWait(0)],
+    &[OnceIsCompleted(0)],
+    &[CallOnceForce { once: 0, variable: 0, panics: false }],
+    &[Yield],
+    &[Sleep],
+    &[Choose(2)],
+    &[SkipIfZero(0, Order::Relaxed)],
+    &[Add(0, Order::Relaxed)],
+    &[Load(0, Order::Relaxed)],
+    &[Panic],
+    &[Arrive(0)],
+    &[HandlePut(1)],
+    &[HandleDrop],
+    &[AwaitNonZero { variable: 0, pause: Pause::Yield }],
+    &[SpinWhileZero { variable: 0, turns: 2, pause: Pause::Spin }],
+];
+
 /// Tokens, ends of threads, what thread-locals do then, scopes.
 const ENDS: &[Word] = &[
     &[Park],
@@ -466,13 +561,27 @@ pub fn of_partings(seed: u64) -> Program {
     of_words(seed, random, &vocabulary)
 }
 
+/// The program with the given seed, of waits that end by themselves.
+#[must_use]
+pub fn of_times(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0xA24B_AED4_963E_E407, 0x2127_599B_F432_5C37);
+    let mut vocabulary: Vec<&[Instruction]> = Vec::new();
+    for words in [TIMES, ENDS_THEM, BETWEEN] {
+        for _ in 0..1 + random.below(2) {
+            vocabulary.push(random.pick(words));
+        }
+    }
+    of_words(seed, random, &vocabulary)
+}
+
 fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Program {
-    let thread_count = 2 + random.weighted(&[5, 5, 1]);
-    let longest = [4, 3, 2][thread_count - 2];
+    let thread_count = 2 + random.weighted(&[4, 5, 2]);
+    let longest = [4, 2, 2][thread_count - 2];
     let mut threads = vec![Thread::default(); thread_count];
-    for thread in &mut threads {
+    for (number, thread) in threads.iter_mut().enumerate() {
         thread.keeps = random.chance(1, 12);
-        for _ in 0..1 + random.below(longest) {
+        let least = usize::from(number > 0);
+        for _ in 0..least + random.below(longest) {
             thread.code.extend(random.pick(vocabulary));
         }
     }
@@ -500,8 +609,9 @@ fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Pro
     } else {
         left.into_iter().for_each(|child| random.family(&mut threads, child));
     }
-    let receiver = random.below(thread_count);
-    let channels = (0..OBJECT_COUNT).map(|_| (random.pick(&[None, Some(0), Some(0), Some(1)]), receiver));
+    let channels = (0..OBJECT_COUNT).map(|_| {
+        (random.pick(&[None, Some(0), Some(0), Some(1)]), random.below(thread_count))
+    });
     let channels = channels.collect();
     let barriers = vec![2 + random.below(2); OBJECT_COUNT];
     let counted_drop = random.chance(1, 2);
