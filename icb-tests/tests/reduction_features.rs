@@ -172,9 +172,21 @@ fn times_keep_their_outcomes() {
     compared(WORD_SEEDS, dense::of_times, with_reduction);
 }
 
+/// Panics, and what is let go on the way.
+#[test]
+fn few_panics_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_panics, with_reduction);
+}
+
+/// Loops that wait, next to what waits otherwise.
+#[test]
+fn few_loops_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_loops, with_reduction);
+}
+
 #[test]
 fn few_words_with_stale_values_keep_their_outcomes() {
-    compared(TABLE_SEEDS, dense::of_one_subject, with_stale_values);
+    compared(TABLE_SEEDS, dense::of_variables, with_stale_values);
 }
 
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.
@@ -291,6 +303,14 @@ fn what_was_lost_once_is_found() {
         (
             "who drops what the test panics with",
             &[&[Spawn(1), PanicWith(Farewell::Notifies(0))], &[Lock(0), Wait(0)]],
+        ),
+        (
+            "who has to wait for a lock while it unwinds",
+            &[
+                &[Spawn(1), Spawn(2), Within(2), AtEnd(Farewell::Waits(0)), Panic],
+                &[Lock(0)],
+                &[Lock(0), WaitTimeout(0)],
+            ],
         ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
     ];

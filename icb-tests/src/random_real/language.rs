@@ -232,6 +232,8 @@ pub enum Instruction {
     SpawnInScope(usize),
     /// Does the next instructions and catches their panic.
     Catch(usize),
+    /// The same; what they have locked, and what they would do at the end, goes before the panic is caught.
+    Within(usize),
     /// Does this when the code of the thread ends, or its stack is unwound.
     AtEnd(Farewell),
     /// Panics with something that does this when it is dropped.

@@ -5,7 +5,7 @@ use super::Random;
 use super::features::only_one;
 use crate::random_real::language::Instruction::{self, *};
 use crate::random_real::language::{
-    Crowd, Farewell, Handle, Kept, OBJECT_COUNT, Order, Pause, Program, Span, Thread,
+    Crowd, Farewell, Handle, Kept, OBJECT_COUNT, Order, Pause, Program, Span, Thread, Way,
 };
 
 type Word = &'static [Instruction];
@@ -303,6 +303,151 @@ const CHOICES: &[Word] = &[
     &[Sleep],
 ];
 
+/// Loops that wait for others, and what they wait for.
+const LOOPS: &[Word] = &[
+    &[AwaitNonZero { variable: 0, pause: Pause::Yield }],
+    &[AwaitNonZero { variable: 0, pause: Pause::Spin }],
+    &[AwaitNonZero { variable: 0, pause: Pause::None }],
+    &[AwaitEither(Pause::Yield)],
+    &[SpinWhileZero { variable: 0, turns: 2, pause: Pause::Yield }],
+    &[SpinWhileZero { variable: 0, turns: 3, pause: Pause::Spin }],
+    &[GiveUpWaiting { variable: 0, turns: 1, kept: Kept::Heap, pause: Pause::Yield }],
+    &[GiveUpWaiting { variable: 0, turns: 2, kept: Kept::Local, pause: Pause::Spin }],
+    &[GiveUpWaiting { variable: 0, turns: 2, kept: Kept::Shared, pause: Pause::None }],
+    &[GiveUpWaiting { variable: 0, turns: 2, kept: Kept::Pauses, pause: Pause::Yield }],
+    &[AwaitLock { object: 0, writes: false, pause: Pause::Yield }],
+    &[AwaitLock { object: 0, writes: true, pause: Pause::Spin }],
+    &[AwaitLock { object: 0, writes: false, pause: Pause::None }],
+    &[PollLocked { object: 0, reads: false, turns: 0, kept: Kept::Heap, pause: Pause::Yield }],
+    &[PollLocked { object: 0, reads: false, turns: 2, kept: Kept::Heap, pause: Pause::Yield }],
+    &[PollLocked { object: 0, reads: true, turns: 2, kept: Kept::Local, pause: Pause::Spin }],
+    &[SpinLock { variable: 0, swaps: false, pause: Pause::Yield }],
+    &[SpinLock { variable: 0, swaps: true, pause: Pause::Spin }],
+    &[GoRound { variable: 0, way: Way::Counts }],
+    &[GoRound { variable: 0, way: Way::WakesItself }],
+    &[GoRound { variable: 0, way: Way::HoldsLock }],
+    &[Lock(0), WaitWhileZero(0, 0), Unlock(0)],
+    &[Lock(0), WaitTimeoutWhileZero(0, 0)],
+    &[BlockOn { variable: 0, turns: 2 }],
+];
+
+/// What ends them.
+const ENDS_LOOPS: &[Word] = &[
+    &[Store(0, 1, Order::Synchronizing)],
+    &[Store(0, 1, Order::Relaxed), NotifyOne(0)],
+    &[Store(0, 0, Order::Relaxed)],
+    &[Store(1, 1, Order::Relaxed)],
+    &[Add(0, Order::Synchronizing)],
+    &[Swap(0, 1, Order::Sequential)],
+    &[Exchange { variable: 0, expected: 0, new: 1, weak: true }],
+    &[Wake(0)],
+    &[TurnLocked { object: 0, reads: false, times: 1, turns: 1, pause: Pause::Yield }],
+    &[TurnLocked { object: 0, reads: true, times: 1, turns: 1, pause: Pause::Yield }],
+    &[TurnLocked { object: 0, reads: false, times: 2, turns: 1, pause: Pause::Yield }],
+    &[TurnLocked { object: 0, reads: false, times: 1, turns: 3, pause: Pause::Spin }],
+    &[Leave(Farewell::Adds(0))],
+    &[AtEnd(Farewell::Adds(0))],
+    &[Unlock(0)],
+];
+
+/// Panics that are caught, or not, and what is let go on the way.
+const UNWINDS: &[Word] = &[
+    &[Within(2), Lock(0), Panic],
+    &[Within(2), Lock(1), Panic],
+    &[Within(2), TryLock(0), Panic],
+    &[Within(2), Lock(0), Assert(0)],
+    &[Within(3), Lock(0), Lock(1), Panic],
+    &[Within(3), Lock(1), Lock(0), Panic],
+    &[Within(3), Lock(1), TryLock(0), Panic],
+    &[Within(3), Lock(0), Lock(1), Assert(0)],
+    &[Within(3), Lock(0), Wait(0), Panic],
+    &[Within(3), Lock(0), WaitTimeout(0), Panic],
+    &[Within(3), Lock(0), WaitElsewhere(0), Panic],
+    &[Within(3), Lock(1), Lock(0), WaitTimeout(0)],
+    &[Within(2), Read(0), Panic],
+    &[Within(2), TryRead(0), Panic],
+    &[Within(2), Write(0), Panic],
+    &[Within(2), TryWrite(0), Panic],
+    &[Within(3), Write(0), Downgrade(0), Panic],
+    &[Within(3), Lock(0), Write(0), Panic],
+    &[Within(3), Read(0), Lock(0), Panic],
+    &[Within(3), Read(0), Write(1), Panic],
+    &[Within(2), AtEnd(Farewell::Notifies(0)), Panic],
+    &[Within(2), AtEnd(Farewell::NotifiesAll(0)), Panic],
+    &[Within(2), AtEnd(Farewell::Unparks), Panic],
+    &[Within(2), AtEnd(Farewell::Locks(0)), Panic],
+    &[Within(2), AtEnd(Farewell::Tries(0)), Panic],
+    &[Within(2), AtEnd(Farewell::Sends(0)), Panic],
+    &[Within(2), AtEnd(Farewell::Deafens(0)), Panic],
+    &[Within(2), AtEnd(Farewell::Drops), Panic],
+    &[Within(2), AtEnd(Farewell::Joins(1)), Panic],
+    &[Within(2), AtEnd(Farewell::LetsGo(1)), Panic],
+    &[Within(2), AtEnd(Farewell::Spawns(1)), Panic],
+    &[Within(2), AtEnd(Farewell::Waits(0)), Panic],
+    &[Within(2), AtEnd(Farewell::Parks), Panic],
+    &[Within(3), Lock(0), AtEnd(Farewell::Notifies(0)), Panic],
+    &[Within(3), Lock(0), AtEnd(Farewell::Locks(1)), Panic],
+    &[Within(3), Write(0), AtEnd(Farewell::Tries(0)), Panic],
+    &[Within(3), Defer(0), Lock(0), Panic],
+    &[OnceAround { once: 0, count: 2 }, Lock(0), Panic],
+    &[OnceAround { once: 0, count: 1 }, Within(2), Lock(0), Panic],
+    &[Within(2), OnceAround { once: 0, count: 1 }, Panic],
+    &[InitAround { once: 0, count: 1 }, Within(2), Lock(0), Panic],
+    &[Lock(0), Panic],
+    &[Lock(0), Lock(1), Panic],
+    &[Lock(0), Assert(0)],
+    &[Write(0), Panic],
+    &[Read(0), Panic],
+    &[PanicWith(Farewell::Locks(0))],
+    &[Catch(1), PanicWith(Farewell::Tries(0))],
+];
+
+/// Who meets that.
+const MEETS_PANICS: &[Word] = &[
+    &[Lock(0)],
+    &[Lock(0), Unlock(0)],
+    &[Lock(1)],
+    &[Lock(1), Unlock(1)],
+    &[Unlock(0)],
+    &[TryLock(0)],
+    &[TryLock(1)],
+    &[TryLock(0), Unlock(0)],
+    &[Lock(0), Lock(1)],
+    &[IsPoisoned(0)],
+    &[ClearPoison(0)],
+    &[ClearRwPoison(0)],
+    &[IsRwPoisoned(0)],
+    &[Lock(0), Wait(0)],
+    &[Lock(0), Wait(0), Unlock(0)],
+    &[Lock(0), WaitTimeout(0)],
+    &[Lock(0), WaitTimeout(0), Unlock(0)],
+    &[NotifyOne(0)],
+    &[NotifyAll(0)],
+    &[Read(0)],
+    &[Read(0), ReadUnlock(0)],
+    &[TryRead(0)],
+    &[Write(0)],
+    &[Write(0), WriteUnlock(0)],
+    &[TryWrite(0)],
+    &[Park],
+    &[ParkTimeout],
+    &[Receive(0)],
+    &[TryReceive(0)],
+    &[Send(0)],
+    &[TrySend(0)],
+    &[OnceIsCompleted(0)],
+    &[OnceWaitForce(0)],
+    &[CallOnceForce { once: 0, variable: 0, panics: false }],
+    &[IsFinished(1)],
+    &[Join(1)],
+    &[Store(0, 1, Order::Relaxed)],
+    &[Load(0, Order::Relaxed)],
+    &[Add(0, Order::Relaxed)],
+    &[Yield],
+    &[ArcCount],
+    &[ArcDrop],
+];
+
 /// Waits that end by themselves.
 const TIMES: &[Word] = &[
     &[ParkTimeout],
@@ -574,14 +719,51 @@ pub fn of_times(seed: u64) -> Program {
     of_words(seed, random, &vocabulary)
 }
 
+/// The program with the given seed, of panics, and of what is let go on the way.
+#[must_use]
+pub fn of_panics(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB);
+    let mut vocabulary: Vec<&[Instruction]> = Vec::new();
+    for _ in 0..1 + random.below(2) {
+        vocabulary.push(random.pick(UNWINDS));
+        vocabulary.push(random.pick(MEETS_PANICS));
+    }
+    vocabulary.push(random.pick(MEETS_PANICS));
+    of_words(seed, random, &vocabulary)
+}
+
+/// The program with the given seed, of loops that wait and little else.
+#[must_use]
+pub fn of_loops(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0xD1B5_4A32_D192_ED03, 0xABC9_8388_FB8F_AC03);
+    let mut vocabulary: Vec<&[Instruction]> = vec![random.pick(LOOPS), random.pick(ENDS_LOOPS)];
+    for _ in 0..1 + random.below(2) {
+        let words = random.pick(&[LOOPS, ENDS_LOOPS, TIMES, ENDS_THEM, BETWEEN, BETWEEN]);
+        vocabulary.push(random.pick(words));
+    }
+    of_words(seed, random, &vocabulary)
+}
+
+/// The program with the given seed, of accesses to variables.
+#[must_use]
+pub fn of_variables(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0x9E6C_63D0_9759_27CD, 0x58F3_8DED_3D0C_3B71);
+    let mut vocabulary: Vec<&[Instruction]> =
+        (0..3 + random.below(3)).map(|_| random.pick(VARIABLES)).collect();
+    if random.chance(1, 2) {
+        let words = random.pick(SUBJECTS);
+        vocabulary.push(random.pick(words));
+    }
+    of_words(seed, random, &vocabulary)
+}
+
 fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Program {
-    let thread_count = 2 + random.weighted(&[4, 5, 2]);
-    let longest = [4, 2, 2][thread_count - 2];
+    let thread_count = 2 + random.weighted(&[3, 5, 1]);
+    let longest = [4, 3, 3][thread_count - 2];
     let mut threads = vec![Thread::default(); thread_count];
-    for (number, thread) in threads.iter_mut().enumerate() {
+    for thread in &mut threads {
         thread.keeps = random.chance(1, 12);
-        let least = usize::from(number > 0);
-        for _ in 0..least + random.below(longest) {
+        for _ in 0..random.below(longest) {
             thread.code.extend(random.pick(vocabulary));
         }
     }
@@ -616,5 +798,12 @@ fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Pro
     let barriers = vec![2 + random.below(2); OBJECT_COUNT];
     let counted_drop = random.chance(1, 2);
     let is_acquainted = random.chance(2, 3);
-    Program { seed, threads, channels, barriers, counted_drop, is_acquainted, crowd: Crowd::default() }
+    // Sets of objects and threads have a word for the first 64 of them, and there are short ways for up to eight threads.
+    let crowd = match random.below(60) {
+        0..3 => Crowd { objects: 56 + random.below(8), threads: 0 },
+        3 => Crowd { objects: 0, threads: 4 + random.below(4) },
+        4 => Crowd { objects: 0, threads: 60 + random.below(4) },
+        _ => Crowd::default(),
+    };
+    Program { seed, threads, channels, barriers, counted_drop, is_acquainted, crowd }
 }

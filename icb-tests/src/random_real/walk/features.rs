@@ -232,7 +232,8 @@ impl Walker<'_> {
                 woken.iter().for_each(Thread::unpark);
             }
             Leave(farewell) => self.leave(farewell),
-            AtEnd(_)
+            Within(_)
+            | AtEnd(_)
             | PanicWith(_)
             | Return(_)
             | ArcBurden(_)

@@ -6,10 +6,12 @@ use super::super::language::{Farewell, Instruction};
 use super::super::library::panic::panic_any;
 use super::super::library::sync::atomic::Ordering;
 use super::super::library::sync::mpsc::Receiver;
-use super::super::library::sync::{Arc, PoisonError};
+use super::super::library::sync::{Arc, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use super::super::library::thread::{self, JoinHandle, Thread};
 use super::features::{Parcel, caught};
-use super::{AnySender, Hand, NOTHING, Payload, Shared, TIMEOUT, Walker, locked, tried, walk};
+use super::{
+    AnySender, Deferred, Hand, NOTHING, Payload, Shared, TIMEOUT, Walker, locked, none_of, tried, walk,
+};
 
 /// Does something when it is dropped.
 pub(super) struct Goodbye {
@@ -171,6 +173,57 @@ impl Shared {
     }
 }
 
+/// What a walker has outside of a part of its code; what it has got inside goes at the end of that, or by unwinding.
+struct Frame<'w, 's> {
+    walker: &'w mut Walker<'s>,
+    outside: Held<'s>,
+}
+
+impl<'w, 's> Frame<'w, 's> {
+    fn new(walker: &'w mut Walker<'s>) -> Self {
+        let inside = Held {
+            goodbyes: Vec::new(),
+            deferred: Vec::new(),
+            guards: none_of(),
+            readers: none_of(),
+            writers: none_of(),
+        };
+        let outside = walker.exchange(inside);
+        Frame { walker, outside }
+    }
+}
+
+impl Drop for Frame<'_, '_> {
+    fn drop(&mut self) {
+        let nothing = Held::default();
+        let outside = std::mem::replace(&mut self.outside, nothing);
+        drop(self.walker.exchange(outside));
+    }
+}
+
+/// What goes when a part of the code is over, in this order.
+#[derive(Default)]
+struct Held<'s> {
+    goodbyes: Vec<Goodbye>,
+    deferred: Vec<Deferred<'s>>,
+    guards: Vec<Option<MutexGuard<'s, u64>>>,
+    readers: Vec<Option<RwLockReadGuard<'s, u64>>>,
+    writers: Vec<Option<RwLockWriteGuard<'s, u64>>>,
+}
+
+impl<'s> Walker<'s> {
+    /// Has this instead of what it has.
+    fn exchange(&mut self, held: Held<'s>) -> Held<'s> {
+        Held {
+            goodbyes: std::mem::replace(&mut self.goodbyes, held.goodbyes),
+            deferred: std::mem::replace(&mut self.deferred, held.deferred),
+            guards: std::mem::replace(&mut self.guards, held.guards),
+            readers: std::mem::replace(&mut self.readers, held.readers),
+            writers: std::mem::replace(&mut self.writers, held.writers),
+        }
+    }
+}
+
 impl Walker<'_> {
     /// Something that does this when it is dropped.
     pub(super) fn goodbye(&mut self, farewell: Farewell) -> Goodbye {
@@ -201,6 +254,15 @@ impl Walker<'_> {
     pub(super) fn part(&mut self, instruction: Instruction) {
         use Instruction::*;
         match instruction {
+            Within(count) => {
+                let end = self.at + count;
+                let passed = caught(|| {
+                    let frame = Frame::new(self);
+                    frame.walker.walk_to(end);
+                });
+                self.at = end;
+                self.see(u64::from(passed.is_some()));
+            }
             AtEnd(farewell) => {
                 let goodbye = self.goodbye(farewell);
                 self.goodbyes.push(goodbye);
