@@ -172,7 +172,12 @@ fn random_programs_do_what_the_model_says() {
     let misses = Mutex::new(Vec::new());
     let duration = real::duration(DURATION);
     seeds::for_each(seeds::from_environment().unwrap_or(SEEDS), |seed| {
-        let made = [generate::program(seed), features::program(seed), dense::of_partings(seed), dense::of_one_subject(seed)];
+        let made = [
+            generate::program(seed),
+            features::program(seed),
+            dense::of_partings(seed),
+            dense::of_one_subject(seed),
+        ];
         for program in made.into_iter().filter(|program| !is_left_out(program)) {
             let Some(possible) = possible(&program) else { continue };
             compared.fetch_add(1, Ordering::Relaxed);

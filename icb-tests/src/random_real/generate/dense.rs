@@ -778,8 +778,7 @@ fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Pro
     };
     let left: Vec<usize> = (1..thread_count).filter(|&child| !spawned(child)).collect();
     if random.chance(1, 8) && left.len() + 1 == thread_count {
-        let handle =
-            random.pick(&[Handle::Dropped, Handle::Joined, Handle::PassedOn, Handle::Asked]);
+        let handle = random.pick(&[Handle::Dropped, Handle::Joined, Handle::PassedOn, Handle::Asked]);
         let inner = random.below(threads[0].code.len() + 1);
         threads[0].code.insert(0, Scope { first: 1, count: thread_count - 1, inner, handle });
         if thread_count > 2 && random.chance(1, 2) {
@@ -791,9 +790,8 @@ fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Pro
     } else {
         left.into_iter().for_each(|child| random.family(&mut threads, child));
     }
-    let channels = (0..OBJECT_COUNT).map(|_| {
-        (random.pick(&[None, Some(0), Some(0), Some(1)]), random.below(thread_count))
-    });
+    let channels = (0..OBJECT_COUNT)
+        .map(|_| (random.pick(&[None, Some(0), Some(0), Some(1)]), random.below(thread_count)));
     let channels = channels.collect();
     let barriers = vec![2 + random.below(2); OBJECT_COUNT];
     let counted_drop = random.chance(1, 2);

@@ -64,7 +64,8 @@ impl Shared {
         if self.program.has(|i| matches!(i, HandlePut(_) | HandleJoin | HandleAsk | HandleDrop)) {
             drop(self.shelf.handles.lock());
         }
-        if self.program.has(|i| matches!(i, SenderPut(_) | SenderTake(_) | ReceiverPut(_) | ReceiverTake(_))) {
+        if self.program.has(|i| matches!(i, SenderPut(_) | SenderTake(_) | ReceiverPut(_) | ReceiverTake(_)))
+        {
             drop(self.shelf.ends.lock());
         }
         if self.program.has(|i| matches!(i, ByteLoad(_) | ByteStore(..) | ByteAdd(_))) {

@@ -24,8 +24,8 @@ use super::library::thread::{self, Thread};
 use super::library::time::Instant;
 use super::library::{self, nudge};
 use features::{Parcel, Shelf};
-use partings::{Child, Goodbye};
 use icb_core::runtime::giving_up;
+use partings::{Child, Goodbye};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::PoisonError;
@@ -353,8 +353,14 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
     let count = program.threads.len();
     let mut hands: Vec<Hand> = (0..count).map(|_| Hand::default()).collect();
     for (channel, &(capacity, receiving)) in program.channels.iter().enumerate() {
-        let uses = |instruction: &Instruction| matches!(*instruction, Send(c) | TrySend(c) | DropSender(c) | CloneSender(c) | SenderPut(c) if c == channel) || instruction.farewell() == Some(Farewell::Sends(channel));
-        let receives = |instruction: Instruction| matches!(instruction, Receive(c) | TryReceive(c) | ReceiveTimeout(c) | DropReceiver(c) | ReceiveFor(c, _) | ReceiveSome(c, _) | TryReceiveAll(c) | ReceiverPut(c) if c == channel) || instruction.farewell() == Some(Farewell::Deafens(channel));
+        let uses = |instruction: &Instruction| {
+            matches!(*instruction, Send(c) | TrySend(c) | DropSender(c) | CloneSender(c) | SenderPut(c) if c == channel)
+                || instruction.farewell() == Some(Farewell::Sends(channel))
+        };
+        let receives = |instruction: Instruction| {
+            matches!(instruction, Receive(c) | TryReceive(c) | ReceiveTimeout(c) | DropReceiver(c) | ReceiveFor(c, _) | ReceiveSome(c, _) | TryReceiveAll(c) | ReceiverPut(c) if c == channel)
+                || instruction.farewell() == Some(Farewell::Deafens(channel))
+        };
         let used = program.has(|instruction| uses(&instruction) || receives(instruction));
         let mut ends = used.then(|| AnySender::channel(capacity));
         let sending =
