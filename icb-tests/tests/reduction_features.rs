@@ -312,6 +312,13 @@ fn what_was_lost_once_is_found() {
                 &[Lock(0), WaitTimeout(0)],
             ],
         ),
+        (
+            "who begins, and looks at a lock while it unwinds",
+            &[
+                &[Spawn(1), AtEnd(Farewell::Tries(0))],
+                &[Within(2), AtEnd(Farewell::Tries(0)), Panic, Yield, AtEnd(Farewell::Tries(0)), Panic],
+            ],
+        ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
     ];
     for &(name, threads) in programs {

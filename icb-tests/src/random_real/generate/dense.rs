@@ -723,12 +723,18 @@ pub fn of_times(seed: u64) -> Program {
 #[must_use]
 pub fn of_panics(seed: u64) -> Program {
     let mut random = Random::begin(seed, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB);
-    let mut vocabulary: Vec<&[Instruction]> = Vec::new();
+    let mut vocabulary: Vec<Vec<Instruction>> = Vec::new();
     for _ in 0..1 + random.below(2) {
-        vocabulary.push(random.pick(UNWINDS));
-        vocabulary.push(random.pick(MEETS_PANICS));
+        let (first, second) = (AtEnd(random.pick(PARTINGS)), AtEnd(random.pick(PARTINGS)));
+        vocabulary.push(match random.below(6) {
+            0..2 => vec![Within(2), first, Panic],
+            2 => vec![Within(3), first, second, Panic],
+            _ => random.pick(UNWINDS).to_vec(),
+        });
+        vocabulary.push(random.pick(MEETS_PANICS).to_vec());
     }
-    vocabulary.push(random.pick(MEETS_PANICS));
+    vocabulary.push(random.pick(MEETS_PANICS).to_vec());
+    let vocabulary: Vec<&[Instruction]> = vocabulary.iter().map(Vec::as_slice).collect();
     of_words(seed, random, &vocabulary)
 }
 
