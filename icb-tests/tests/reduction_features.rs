@@ -10,7 +10,7 @@ use icb_tests::random_real::campaign::{ENOUGH, campaign};
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, MANNERS, Tally, compare, compare_bound_by_bound, shrink,
 };
-use icb_tests::random_real::generate::features;
+use icb_tests::random_real::generate::{dense, features};
 use icb_tests::random_real::language::Instruction::{self, *};
 use icb_tests::random_real::language::{Farewell, Handle, Kept, Order, Pause, Program, Span, Thread};
 use icb_tests::random_real::search::Manner;
@@ -33,6 +33,7 @@ const POLL_SEEDS: Range<u64> = 0..100;
 const WAIT_SEEDS: Range<u64> = 0..400;
 const READER_SEEDS: Range<u64> = 0..300;
 const MIXED_SEEDS: Range<u64> = 0..400;
+const WORD_SEEDS: Range<u64> = 0..200;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
 const MAX_BOUND: u32 = 3;
@@ -164,6 +165,47 @@ fn mixtures_keep_their_outcomes() {
     compared(MIXED_SEEDS, features::mixed_program, with_reduction);
 }
 
+/// Few words of one subject.
+#[test]
+fn few_words_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_one_subject, with_reduction);
+}
+
+/// Few words of all subjects.
+#[test]
+fn few_words_of_all_subjects_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_all_subjects, with_reduction);
+}
+
+/// What is dropped does something.
+#[test]
+fn partings_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_partings, with_reduction);
+}
+
+/// Waits that end by themselves, with what ends them and what comes in between.
+#[test]
+fn times_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_times, with_reduction);
+}
+
+/// Panics, and what is let go on the way.
+#[test]
+fn few_panics_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_panics, with_reduction);
+}
+
+/// Loops that wait, next to what waits otherwise.
+#[test]
+fn few_loops_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_loops, with_reduction);
+}
+
+#[test]
+fn few_words_with_stale_values_keep_their_outcomes() {
+    compared(TABLE_SEEDS, dense::of_variables, with_stale_values);
+}
+
 /// Long runs of these are better divided among processes, of a few hundred programs each: see `SYSTEM_THEMES`.
 #[test]
 fn calls_of_the_system_keep_their_outcomes() {
@@ -273,6 +315,25 @@ fn what_was_lost_once_is_found() {
                 ],
                 &[],
                 &[Leave(Farewell::Adds(0))],
+            ],
+        ),
+        (
+            "who drops what the test panics with",
+            &[&[Spawn(1), PanicWith(Farewell::Notifies(0))], &[Lock(0), Wait(0)]],
+        ),
+        (
+            "who has to wait for a lock while it unwinds",
+            &[
+                &[Spawn(1), Spawn(2), Within(2), AtEnd(Farewell::Waits(0)), Panic],
+                &[Lock(0)],
+                &[Lock(0), WaitTimeout(0)],
+            ],
+        ),
+        (
+            "who begins, and looks at a lock while it unwinds",
+            &[
+                &[Spawn(1), AtEnd(Farewell::Tries(0))],
+                &[Within(2), AtEnd(Farewell::Tries(0)), Panic, Yield, AtEnd(Farewell::Tries(0)), Panic],
             ],
         ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),

@@ -70,6 +70,7 @@ use crate::trace::{Failure, FailureKind, SourceLocation, ThreadId};
 use allocator::Quarantine;
 use coroutine::{Coroutine, Job, Resumption, Return};
 use execution::{Execution, GiveUp};
+use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -717,9 +718,23 @@ impl Job for ThreadMain {
             }
             e.begin_thread();
         });
-        let result = self.call();
+        let panicked = match self.call() {
+            ThreadEnd::Returned => false,
+            ThreadEnd::Panicked(payload) => {
+                drop_payload(running, payload);
+                true
+            }
+        };
         drop_locals(running);
-        end(running, !matches!(result, ThreadEnd::Returned));
+        end(running, panicked);
+    }
+}
+
+/// Drops what the thread has panicked with, unless that is kept for whoever joins: destructors are the program's, and take steps.
+#[cold]
+fn drop_payload(running: &Running, payload: Option<Box<dyn Any + Send>>) {
+    if catch_unwind(AssertUnwindSafe(|| drop(payload))).is_err() {
+        running.with(|e| panics::note_uncaught(e, "the destructor of what the test panicked with panicked"));
     }
 }
 

@@ -96,9 +96,17 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
             e.recognise_spinning();
         }
         // What is noted of it may be from when it waited.
-        if e.threads[me].unwinding && e.readiness(me) == Readiness::Ready && execution_is_unwinding(e) {
-            e.take_undecided();
-            return (Next::Stay, None);
+        if e.threads[me].unwinding && execution_is_unwinding(e) {
+            if e.readiness(me) == Readiness::Ready {
+                e.take_undecided();
+                return (Next::Stay, None);
+            }
+            // Had what it waits for come before its last step, this would be a part of that, and nobody could come in between.
+            for object in [operation.object, operation.other] {
+                if object.is_some() {
+                    e.tell_looked_at(object);
+                }
+            }
         }
         match e.decide() {
             Next::Stay => (Next::Stay, None),

@@ -271,6 +271,7 @@ fn judge(program: &Program, expected: &Level, found: &Level, tally: &mut Tally) 
             i,
             Instruction::ArcTryUnwrap
                 | Instruction::ArcIntoInner
+                | Instruction::ArcIntoLocked
                 | Instruction::ArcMakeMut
                 | Instruction::ArcUnwrapOrClone
                 | Instruction::WeakUpgrade

@@ -1,5 +1,6 @@
 //! Random real programs, each a function of its seed.
 
+pub mod dense;
 pub mod features;
 
 use super::language::{Crowd, Instruction, Kept, OBJECT_COUNT, Order, Pause, Program, Thread, Way};

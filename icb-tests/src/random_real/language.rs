@@ -232,6 +232,46 @@ pub enum Instruction {
     SpawnInScope(usize),
     /// Does the next instructions and catches their panic.
     Catch(usize),
+    /// The same; what they have locked, and what they would do at the end, goes before the panic is caught.
+    Within(usize),
+    /// Does this when the code of the thread ends, or its stack is unwound.
+    AtEnd(Farewell),
+    /// Panics with something that does this when it is dropped.
+    PanicWith(Farewell),
+    /// What the thread returns does this when it is dropped.
+    Return(Farewell),
+    /// What an `Arc` holds does this too when it is dropped.
+    ArcBurden(Farewell),
+    /// A parcel that does this too when it is dropped.
+    SendBurden(usize, Farewell),
+    /// What an `Arc` holds has a mutex: it is locked for a moment, poisoned, or asked for without a lock.
+    ArcLock,
+    ArcPoison,
+    ArcGetMutLocked,
+    ArcIntoLocked,
+    /// `call_once_force` whose initialiser does the next instructions; a panic is caught.
+    OnceAround {
+        once: usize,
+        count: usize,
+    },
+    /// `get_or_init` whose initialiser does them.
+    InitAround {
+        once: usize,
+        count: usize,
+    },
+    /// `wait_while` a variable is 0.
+    WaitWhileZero(usize, usize),
+    WaitTimeoutWhileZero(usize, usize),
+    /// Puts the handle of a child where others can use it: they join the thread, or ask for its end, or let go of it.
+    HandlePut(usize),
+    HandleJoin,
+    HandleAsk,
+    HandleDrop,
+    /// The same for the ends of channels.
+    SenderPut(usize),
+    SenderTake(usize),
+    ReceiverPut(usize),
+    ReceiverTake(usize),
     /// `fetch_update`, which doubles and adds one, and refuses what is larger than 2.
     Update(usize, Order),
     /// A loop of weak exchanges.
@@ -265,6 +305,23 @@ pub enum Instruction {
     SocketClose,
 }
 
+impl Instruction {
+    /// What it makes something do when that is dropped.
+    #[must_use]
+    pub const fn farewell(self) -> Option<Farewell> {
+        use Instruction::*;
+        match self {
+            Leave(farewell)
+            | AtEnd(farewell)
+            | PanicWith(farewell)
+            | Return(farewell)
+            | ArcBurden(farewell)
+            | SendBurden(_, farewell) => Some(farewell),
+            _ => None,
+        }
+    }
+}
+
 /// How long a wait lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "their names say it")]
@@ -288,6 +345,28 @@ pub enum Farewell {
     Notifies(usize),
     /// It gives up an `Arc`.
     Drops,
+    /// It notifies all.
+    NotifiesAll(usize),
+    /// It tries to lock a mutex.
+    Tries(usize),
+    /// It waits for a time.
+    Waits(usize),
+    /// It sleeps for a time, if nobody unparks it.
+    Parks,
+    /// It locks an `RwLock` for writing, for a moment.
+    Writes(usize),
+    /// It calls `call_once`.
+    Initialises(usize),
+    /// It sends on a channel, and gives up the sender.
+    Sends(usize),
+    /// It gives up a receiver.
+    Deafens(usize),
+    /// It joins a child.
+    Joins(usize),
+    /// It lets go of one.
+    LetsGo(usize),
+    /// It spawns one.
+    Spawns(usize),
 }
 
 /// What becomes of the handle of the first thread of a scope.
@@ -456,7 +535,7 @@ impl Program {
         let spawns = |instruction: &Instruction| match *instruction {
             Instruction::Spawn(spawned) | Instruction::SpawnInScope(spawned) => spawned == child,
             Instruction::Scope { first, count, .. } => (first..first + count).contains(&child),
-            _ => false,
+            _ => instruction.farewell() == Some(Farewell::Spawns(child)),
         };
         self.threads.iter().position(|thread| thread.code.iter().any(spawns))
     }
@@ -464,7 +543,9 @@ impl Program {
     /// Whether the thread is the main one or is spawned by one that is.
     #[must_use]
     pub fn is_spawned(&self, thread: usize) -> bool {
-        thread == 0 || self.parent(thread).is_some_and(|parent| parent != thread && self.is_spawned(parent))
+        let ancestors = std::iter::successors(Some(thread), |&thread| self.parent(thread));
+        // Some may be said to spawn each other.
+        ancestors.take(1 + self.threads.len()).any(|ancestor| ancestor == 0)
     }
 
     /// The program without one instruction.

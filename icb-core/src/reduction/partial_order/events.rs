@@ -55,9 +55,9 @@ impl Default for Event {
 
 impl Event {
     /// It commutes with whatever comes after it but its thread's own steps, so that it might as well be taken right before
-    /// the next of these: a thread begins, or learns that another one has ended.
+    /// the next of these: a thread begins, or learns that another one has ended, and does no more without a decision (by unwinding).
     pub(super) fn is_free(&self) -> bool {
-        is_free(self.action) && !self.looks && self.footprint.only_reads()
+        is_free(self.action) && !self.looks && self.only.is_some() && self.footprint.only_reads()
     }
 }
 

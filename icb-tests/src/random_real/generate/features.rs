@@ -190,7 +190,7 @@ fn program_with(seed: u64, mut random: Random, themes: &[Theme]) -> Program {
 }
 
 /// Leaves out all but the first of these.
-fn only_one(threads: &mut [Thread], is_one: impl Fn(Instruction) -> bool) {
+pub(super) fn only_one(threads: &mut [Thread], is_one: impl Fn(Instruction) -> bool) {
     let mut seen = false;
     for thread in threads {
         thread.code.retain(|&instruction| !(is_one(instruction) && std::mem::replace(&mut seen, true)));

@@ -8,6 +8,7 @@ use super::super::library::sync::atomic::{AtomicU8, Ordering};
 use super::super::library::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use super::super::library::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use super::super::library::thread::{self, ScopedJoinHandle, Thread};
+use super::partings::{Child, Ends, Goodbye};
 use super::system::System;
 use super::{AnySender, Hand, NOTHING, Payload, Shared, TIMEOUT, Walker, both, locked, walk};
 use std::cell::RefCell;
@@ -17,11 +18,13 @@ type Lazy = LazyLock<u64, Box<dyn FnOnce() -> u64 + Send + Sync>>;
 
 /// What the threads of one execution share besides.
 pub(super) struct Shelf {
-    me: std::sync::Weak<Shared>,
+    pub(super) me: std::sync::Weak<Shared>,
     lazies: Vec<Lazy>,
     bytes: [AtomicU8; OBJECT_COUNT],
     arcs: Mutex<Vec<Arc<Payload>>>,
     sleepers: Mutex<Vec<Thread>>,
+    pub(super) handles: Mutex<Vec<Child>>,
+    pub(super) ends: Mutex<Ends>,
     pub(super) system: System,
 }
 
@@ -41,6 +44,8 @@ impl Shelf {
             bytes: Default::default(),
             arcs: Mutex::default(),
             sleepers: Mutex::default(),
+            handles: Mutex::default(),
+            ends: Mutex::default(),
             system: System::new(program),
         }
     }
@@ -56,6 +61,13 @@ impl Shared {
         if self.program.has(|i| matches!(i, BlockOn { .. } | Wake(_))) {
             drop(self.shelf.sleepers.lock());
         }
+        if self.program.has(|i| matches!(i, HandlePut(_) | HandleJoin | HandleAsk | HandleDrop)) {
+            drop(self.shelf.handles.lock());
+        }
+        if self.program.has(|i| matches!(i, SenderPut(_) | SenderTake(_) | ReceiverPut(_) | ReceiverTake(_)))
+        {
+            drop(self.shelf.ends.lock());
+        }
         if self.program.has(|i| matches!(i, ByteLoad(_) | ByteStore(..) | ByteAdd(_))) {
             self.shelf.bytes.iter().for_each(|byte| {
                 byte.load(Ordering::Relaxed);
@@ -67,9 +79,10 @@ impl Shared {
 
 /// Something whose destructor adds to a variable.
 pub(super) struct Parcel {
-    value: u64,
-    variable: usize,
-    shared: std::sync::Weak<Shared>,
+    pub(super) value: u64,
+    pub(super) variable: usize,
+    pub(super) shared: std::sync::Weak<Shared>,
+    pub(super) burden: Option<Goodbye>,
 }
 
 impl Drop for Parcel {
@@ -77,29 +90,7 @@ impl Drop for Parcel {
         if let Some(shared) = self.shared.upgrade() {
             shared.add(self.variable, 1000, Ordering::AcqRel);
         }
-    }
-}
-
-/// What is done when a thread ends.
-struct Goodbye {
-    shared: std::sync::Weak<Shared>,
-    farewell: Farewell,
-    main: Option<Thread>,
-    arc: Option<Arc<Payload>>,
-}
-
-impl Drop for Goodbye {
-    fn drop(&mut self) {
-        let Some(shared) = self.shared.upgrade() else { return };
-        match self.farewell {
-            Farewell::Adds(variable) => drop(shared.add(variable, 10_000, Ordering::Relaxed)),
-            Farewell::Locks(mutex) => {
-                *shared.mutexes[mutex].lock().unwrap_or_else(PoisonError::into_inner) += 1
-            }
-            Farewell::Unparks => self.main.iter().for_each(Thread::unpark),
-            Farewell::Notifies(condvar) => shared.condvars[condvar].notify_one(),
-            Farewell::Drops => drop(self.arc.take()),
-        }
+        drop(self.burden.take());
     }
 }
 
@@ -112,7 +103,7 @@ super::super::library::thread_local! {
 pub(super) fn deal(program: &Program, hands: &mut [Hand]) {
     use Instruction::*;
     for (channel, &(capacity, receiving)) in program.channels.iter().enumerate() {
-        let sends = |i: &Instruction| matches!(*i, SendParcel(c) | TrySendParcel(c) | DropParcelSender(c) if c == channel);
+        let sends = |i: &Instruction| matches!(*i, SendParcel(c) | TrySendParcel(c) | SendBurden(c, _) | DropParcelSender(c) if c == channel);
         let receives = |i: Instruction| matches!(i, ReceiveParcel(c) | TryReceiveParcel(c) | ReceiveParcelTimeout(c) | DropParcelReceiver(c) if c == channel);
         for hand in &mut *hands {
             hand.parcel_senders.push(None);
@@ -145,16 +136,16 @@ fn spawn_scoped<'scope>(
     let shared = std::sync::Arc::clone(shared);
     scope.spawn(move || {
         let more = |child: usize, hand: Hand| drop(spawn_scoped(scope, &shared, child, hand, None));
-        walk(&shared, child, hand, Some(&more));
+        let burden = walk(&shared, child, hand, Some(&more));
         if let Some(other) = joins {
             let joined = other.join().map_or(NOTHING, |parcel| parcel.value);
             shared.note(child, joined);
         }
-        Parcel { value: child as u64, variable: 1, shared: shared.shelf.me.clone() }
+        Parcel { value: child as u64, variable: 1, shared: shared.shelf.me.clone(), burden }
     })
 }
 
-fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
+pub(super) fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(f)).ok()
 }
 
@@ -242,6 +233,28 @@ impl Walker<'_> {
                 woken.iter().for_each(Thread::unpark);
             }
             Leave(farewell) => self.leave(farewell),
+            Within(_)
+            | AtEnd(_)
+            | PanicWith(_)
+            | Return(_)
+            | ArcBurden(_)
+            | SendBurden(..)
+            | ArcLock
+            | ArcPoison
+            | ArcGetMutLocked
+            | ArcIntoLocked
+            | OnceAround { .. }
+            | InitAround { .. }
+            | WaitWhileZero(..)
+            | WaitTimeoutWhileZero(..)
+            | HandlePut(_)
+            | HandleJoin
+            | HandleAsk
+            | HandleDrop
+            | SenderPut(_)
+            | SenderTake(_)
+            | ReceiverPut(_)
+            | ReceiverTake(_) => self.part(instruction),
             SpawnInScope(child) => {
                 if let Some(spawn) = self.spawn_in_scope {
                     spawn(child, self.hand_of(child));
@@ -388,7 +401,7 @@ impl Walker<'_> {
             SendParcel(c) | TrySendParcel(c) => {
                 let (value, shared) = (self.thread as u64, self.shared.shelf.me.clone());
                 let Some(Some(sender)) = self.hand.parcel_senders.get(c) else { return };
-                let parcel = Parcel { value, variable: c, shared };
+                let parcel = Parcel { value, variable: c, shared, burden: None };
                 self.see(sender.send(parcel, matches!(instruction, TrySendParcel(_))));
             }
             ReceiveParcel(c) | TryReceiveParcel(c) | ReceiveParcelTimeout(c) => {
@@ -474,9 +487,7 @@ impl Walker<'_> {
     }
 
     fn leave(&mut self, farewell: Farewell) {
-        let arc = if farewell == Farewell::Drops { self.hand.arcs.pop() } else { None };
-        let (shared, main) = (self.shared.shelf.me.clone(), self.hand.main.clone());
-        let goodbye = Goodbye { shared, farewell, main, arc };
+        let goodbye = self.goodbye(farewell);
         if FAREWELLS.with_borrow(Vec::is_empty) {
             FAREWELLS.with_borrow_mut(|farewells| farewells.push(goodbye));
         } else {

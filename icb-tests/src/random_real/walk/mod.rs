@@ -6,9 +6,10 @@
 //! on what others noted.
 
 mod features;
+mod partings;
 mod system;
 
-use super::language::{Instruction, Kept, OBJECT_COUNT, Order, Pause, Program, Way};
+use super::language::{Farewell, Instruction, Kept, OBJECT_COUNT, Order, Pause, Program, Way};
 use super::library::cell::UnsafeCell;
 use super::library::hint;
 use super::library::sync::atomic::{AtomicU64, Ordering, fence};
@@ -19,11 +20,12 @@ use super::library::sync::{
     Arc, Barrier, Condvar, LockResult, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard,
     RwLockWriteGuard, TryLockError, TryLockResult, Weak,
 };
-use super::library::thread::{self, JoinHandle, Thread};
+use super::library::thread::{self, Thread};
 use super::library::time::Instant;
 use super::library::{self, nudge};
 use features::{Parcel, Shelf};
 use icb_core::runtime::giving_up;
+use partings::{Child, Goodbye};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::PoisonError;
@@ -41,6 +43,8 @@ pub struct Record {
     pub seen: Vec<Vec<u64>>,
     /// What the variables hold.
     pub variables: Vec<u64>,
+    /// What was seen by what did something when it was dropped, by the thread that had made it and its number there.
+    pub parted: BTreeMap<(usize, usize), u64>,
 }
 
 /// Everything that the threads of one execution share. It is kept until the execution is over, so that no thread has
@@ -114,6 +118,7 @@ impl Shared {
             record: std::sync::Mutex::new(Record {
                 seen: vec![Vec::new(); threads],
                 variables: vec![0; OBJECT_COUNT],
+                parted: BTreeMap::new(),
             }),
             program: std::sync::Arc::clone(program),
             shelf: Shelf::new(program, me),
@@ -288,10 +293,24 @@ impl<T> Clone for AnySender<T> {
 }
 
 /// What an `Arc` holds.
-#[derive(Clone)]
 struct Payload {
     value: u64,
     counts: Option<std::sync::Weak<Shared>>,
+    lock: Mutex<u64>,
+    /// By who has made it, so that it does not depend on who came first in which order they go.
+    burdens: std::sync::Mutex<BTreeMap<(usize, usize), Goodbye>>,
+}
+
+impl Payload {
+    fn new(value: u64, counts: Option<std::sync::Weak<Shared>>) -> Payload {
+        Payload { value, counts, lock: Mutex::new(0), burdens: std::sync::Mutex::default() }
+    }
+}
+
+impl Clone for Payload {
+    fn clone(&self) -> Payload {
+        Payload::new(self.value, self.counts.clone())
+    }
 }
 
 impl Drop for Payload {
@@ -324,7 +343,7 @@ pub fn run(program: &std::sync::Arc<Program>, keep: impl FnOnce(std::sync::Arc<S
         shared.use_everything();
     }
     let mine = deal(&shared);
-    walk(&shared, 0, mine, None);
+    drop(walk(&shared, 0, mine, None));
 }
 
 /// The main thread makes the ends of channels and the `Arc`s for everybody.
@@ -334,8 +353,14 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
     let count = program.threads.len();
     let mut hands: Vec<Hand> = (0..count).map(|_| Hand::default()).collect();
     for (channel, &(capacity, receiving)) in program.channels.iter().enumerate() {
-        let uses = |instruction: &Instruction| matches!(*instruction, Send(c) | TrySend(c) | DropSender(c) | CloneSender(c) if c == channel);
-        let receives = |instruction: Instruction| matches!(instruction, Receive(c) | TryReceive(c) | ReceiveTimeout(c) | DropReceiver(c) | ReceiveFor(c, _) | ReceiveSome(c, _) | TryReceiveAll(c) if c == channel);
+        let uses = |instruction: &Instruction| {
+            matches!(*instruction, Send(c) | TrySend(c) | DropSender(c) | CloneSender(c) | SenderPut(c) if c == channel)
+                || instruction.farewell() == Some(Farewell::Sends(channel))
+        };
+        let receives = |instruction: Instruction| {
+            matches!(instruction, Receive(c) | TryReceive(c) | ReceiveTimeout(c) | DropReceiver(c) | ReceiveFor(c, _) | ReceiveSome(c, _) | TryReceiveAll(c) | ReceiverPut(c) if c == channel)
+                || instruction.farewell() == Some(Farewell::Deafens(channel))
+        };
         let used = program.has(|instruction| uses(&instruction) || receives(instruction));
         let mut ends = used.then(|| AnySender::channel(capacity));
         let sending =
@@ -375,6 +400,11 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
                 | ArcUnwrapOrClone
                 | ArcCountUp
                 | ArcPut
+                | ArcBurden(_)
+                | ArcLock
+                | ArcPoison
+                | ArcGetMutLocked
+                | ArcIntoLocked
         )
     };
     let owners: Vec<usize> = (0..count)
@@ -382,7 +412,7 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
         .collect();
     if let Some((&last, others)) = owners.split_last() {
         let counts = program.counted_drop.then(|| std::sync::Arc::downgrade(shared));
-        let arc = Arc::new(Payload { value: 0, counts });
+        let arc = Arc::new(Payload::new(0, counts));
         for &owner in others {
             hands[owner].arcs.push(Arc::clone(&arc));
         }
@@ -403,7 +433,7 @@ fn walk(
     thread: usize,
     hand: Hand,
     spawn_in_scope: Option<SpawnInScope<'_>>,
-) {
+) -> Option<Goodbye> {
     let threads = shared.program.threads.len();
     let mut walker = Walker {
         shared,
@@ -421,9 +451,14 @@ fn walk(
         cloned_senders: none_of(),
         at: 0,
         spawn_in_scope,
+        partings: 0,
+        goodbyes: Vec::new(),
+        returned: None,
     };
     walker.walk_to(usize::MAX);
+    let returned = walker.returned.take();
     walker.end();
+    returned
 }
 
 fn none_of<T>() -> Vec<Option<T>> {
@@ -439,7 +474,7 @@ struct Walker<'s> {
     deferred: Vec<Deferred<'s>>,
     hand: Hand,
     weak: Vec<Weak<Payload>>,
-    children: Vec<Option<JoinHandle<()>>>,
+    children: Vec<Option<Child>>,
     began: Option<Instant>,
     /// So many instructions are left out, unless they spawn.
     left_out: usize,
@@ -449,6 +484,12 @@ struct Walker<'s> {
     /// The next instruction.
     at: usize,
     spawn_in_scope: Option<SpawnInScope<'s>>,
+    /// What the thread has made that does something when it is dropped.
+    partings: usize,
+    /// What does so when the code ends.
+    goodbyes: Vec<Goodbye>,
+    /// What the thread will return.
+    returned: Option<Goodbye>,
 }
 
 const NOTHING: u64 = 900;
@@ -823,7 +864,7 @@ impl<'s> Walker<'s> {
             Park => thread::park(),
             ParkTimeout => thread::park_timeout(TIMEOUT),
             Unpark(other) => {
-                let child = self.children.get(other).and_then(Option::as_ref).map(JoinHandle::thread);
+                let child = self.children.get(other).and_then(Option::as_ref).map(Child::thread);
                 let parent = (self.shared.program.parent(self.thread) == Some(other))
                     .then_some(self.hand.parent.as_ref())
                     .flatten();
@@ -838,7 +879,7 @@ impl<'s> Walker<'s> {
             }
             Join(child) => {
                 if let Some(handle) = self.children.get_mut(child).and_then(Option::take) {
-                    self.see(u64::from(handle.join().is_ok()));
+                    self.see(u64::from(handle.join()));
                 }
             }
             Detach(child) => drop(self.children.get_mut(child).map(Option::take)),
@@ -848,7 +889,7 @@ impl<'s> Walker<'s> {
                 }
                 let shared = std::sync::Arc::clone(self.shared);
                 let hand = self.hand_of(child);
-                self.children[child] = Some(thread::spawn(move || walk(&shared, child, hand, None)));
+                self.children[child] = Some(Child::spawn(shared, child, hand));
             }
             _ => unreachable!("{instruction:?} is not about threads"),
         }
