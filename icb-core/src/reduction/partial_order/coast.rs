@@ -259,8 +259,9 @@ impl PartialOrder {
     fn look_for_open_events(&mut self) {
         let mut open = std::mem::take(&mut self.coast.open);
         if let Some(stale) = self.coast.stale.take() {
-            let mut kept = open.partition_point(|open| (open.event as usize) < stale);
-            for position in kept..open.len() {
+            let first = open.partition_point(|open| (open.event as usize) < stale);
+            let mut kept = first;
+            for position in first..open.len() {
                 let one = open[position];
                 if self.is_open(one.event as usize) {
                     open[kept] = one;
