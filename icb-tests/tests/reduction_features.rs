@@ -339,6 +339,14 @@ fn what_was_lost_once_is_found() {
         ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
         (
+            "who never begins, and would have dropped something",
+            &[
+                &[Spawn(2), HandleDrop, SendBurden(0, Farewell::Joins(2)), Spawn(1), Join(1), Join(2)],
+                &[SendBurden(0, Farewell::Joins(2)), SendBurden(0, Farewell::Joins(2))],
+                &[],
+            ],
+        ),
+        (
             "who goes round before the end or after it",
             &[
                 &[Spawn(1), SpinWhileZero { variable: 0, turns: 2, pause: Pause::Spin }],

@@ -401,11 +401,21 @@ impl Quarantine {
         }
         this.elsewhere_count = 0;
         QUARANTINE.with(|current| current.set(quarantine));
+        let in_force = InForce;
         let result = f();
-        QUARANTINE.with(|current| current.set(std::ptr::null_mut()));
+        drop(in_force);
         // SAFETY: the pointer is valid, and no longer reachable through the thread-local.
         unsafe { (*quarantine).flush() };
         result
+    }
+}
+
+/// A quarantine is in force on this OS thread, until this is dropped, be it by a panic.
+struct InForce;
+
+impl Drop for InForce {
+    fn drop(&mut self) {
+        QUARANTINE.with(|current| current.set(std::ptr::null_mut()));
     }
 }
 

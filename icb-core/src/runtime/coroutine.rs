@@ -126,12 +126,6 @@ impl<J: Job> Coroutine<J> {
         unsafe { (*self.0.as_ptr()).job.get().write(Some(job)) };
     }
 
-    /// Takes back a job that has not begun.
-    pub(crate) fn unassign(&self) {
-        // SAFETY: as in `assign`.
-        drop(unsafe { (*(*self.0.as_ptr()).job.get()).take() });
-    }
-
     /// A way to resume it while its owner may be moved.
     #[inline]
     pub(crate) fn resumption(&self) -> Resumption<J> {

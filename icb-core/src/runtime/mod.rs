@@ -413,10 +413,11 @@ impl CoroutineProgram {
         });
         let is_left = in_foreign || self.running.with(|e| e.never_unwinds);
         let unwind = unwind && (!is_left || life == Life::Unborn);
-        // A thread that never began drops what it would have used.
-        drop(self.running.with(|e| e.threads[thread].job.take()));
+        // A thread that never began drops what it would have used: its destructors are the program's, and may be unwound.
+        let job = self.running.with(|e| e.threads[thread].job.take());
+        _ = catch_unwind(AssertUnwindSafe(|| drop(job)));
         let Some(coroutine) = coroutine else { return };
-        if life == Life::Live && unwind {
+        if matches!(life, Life::Live | Life::Unborn) && unwind {
             self.running.with(|e| {
                 e.set_current(thread);
                 e.unwinds_one = true;
@@ -428,12 +429,8 @@ impl CoroutineProgram {
                 coroutine::take_fault();
             }
             self.running.with(|e| e.unwinds_one = false);
-        } else if life == Life::Unborn && unwind {
-            coroutine.unassign();
         }
-        let over =
-            life == Life::Unborn && unwind || self.running.with(|e| e.threads[thread].life == Life::Ended);
-        if over {
+        if self.running.with(|e| e.threads[thread].life == Life::Ended) {
             self.running.with(|e| e.pool.put(coroutine));
         } else {
             coroutine.leak();
@@ -711,6 +708,9 @@ impl Job for ThreadMain {
         }
         let marker = 0u8;
         let bottom = (&raw const marker).addr();
+        if running.quickly(|e| e.giving_up) {
+            return drop_unused(running, self, bottom);
+        }
         running.with(|e| {
             e.threads.mine().stack_bottom = bottom;
             if e.accesses_hooked {
@@ -728,6 +728,20 @@ impl Job for ThreadMain {
         drop_locals(running);
         end(running, panicked);
     }
+}
+
+/// The execution is given up before the thread has begun: it drops what it would have used, on its own stack, since destructors are the program's, and
+/// are unwound like other threads.
+#[cold]
+fn drop_unused(running: &Running, main: ThreadMain, bottom: usize) {
+    running.with(|e| {
+        let thread = e.threads.mine();
+        thread.stack_bottom = bottom;
+        thread.life = Life::Live;
+    });
+    _ = catch_unwind(AssertUnwindSafe(|| drop(main)));
+    drop_locals(running);
+    running.with(|e| e.threads.mine().life = Life::Ended);
 }
 
 /// Drops what the thread has panicked with, unless that is kept for whoever joins: destructors are the program's, and take steps.
