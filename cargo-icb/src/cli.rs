@@ -167,6 +167,9 @@ pub(crate) struct TestArgs {
     /// Search all executions with at most so many preemptions: a number, or `unlimited`
     #[arg(long, value_name = "N", default_value = "2", env = "ICB_MAX_BOUND")]
     pub(crate) max_bound: Bound,
+    /// Search the last bound at once, which is sooner done where nothing fails; a test that fails is then searched bound by bound
+    #[arg(long, conflicts_with = "shard")]
+    pub(crate) at_once: bool,
     /// Go on with what an earlier run of the same command was stopped at
     #[arg(long)]
     pub(crate) resume: bool,

@@ -95,7 +95,8 @@ impl Record {
     /// The largest bound all of whose executions were run without a failure.
     pub(crate) fn proved_bound(&self) -> Option<u32> {
         let holds = |round: &&Finished| matches!(round.verdict, Verdict::Holds { .. });
-        self.rounds.iter().take_while(holds).last().map(|round| round.task.min_bound)
+        let at_once = |round: &&Finished| matches!(round.verdict, Verdict::BoundByBound { .. });
+        self.rounds.iter().skip_while(at_once).take_while(holds).last().map(|round| round.task.min_bound)
     }
 
     /// Executions over all rounds.
@@ -125,7 +126,13 @@ impl Record {
                 let proved = self
                     .proved_bound()
                     .map_or_else(|| "nothing is proved".to_owned(), |b| format!("proved up to {b}"));
-                Conclusion::Incomplete(format!("{reason} at bound {}: {proved}", last.task.min_bound))
+                let unlimited = last.task.max_bound == Bound::Unlimited;
+                let place =
+                    if unlimited { String::new() } else { format!(" at bound {}", last.task.min_bound) };
+                Conclusion::Incomplete(format!("{reason}{place}: {proved}"))
+            }
+            Verdict::BoundByBound { reason } => {
+                Conclusion::Incomplete(format!("{reason}, and it was not searched bound by bound"))
             }
             Verdict::RunOnce => Conclusion::RunOnce,
             Verdict::Unmodelled { reason } => Conclusion::Unmodelled(reason.clone()),
@@ -224,8 +231,10 @@ impl Tally {
 }
 
 /// In words, which order the search follows: for headings.
-pub(crate) fn search_words(max_bound: Bound, strategy: StrategyKind) -> String {
+pub(crate) fn search_words(max_bound: Bound, strategy: StrategyKind, at_once: bool) -> String {
     match (strategy, max_bound) {
+        (StrategyKind::ContextBounded, Bound::Limited(bound)) if at_once => format!("bound {bound} at once"),
+        (StrategyKind::ContextBounded, Bound::Unlimited) if at_once => "all executions at once".to_owned(),
         (StrategyKind::ContextBounded, Bound::Limited(0)) => "bound 0".to_owned(),
         (StrategyKind::ContextBounded, Bound::Limited(bound)) => format!("bounds 0 to {bound}"),
         (StrategyKind::ContextBounded, Bound::Unlimited) => "bounds 0, 1, 2, …".to_owned(),

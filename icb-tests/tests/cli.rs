@@ -72,6 +72,8 @@ fn bad_input_is_refused_in_one_sentence() {
         ("test --max-bound lots", USAGE, ["'lots'", "a bound is a number of preemptions"]),
         ("test --max-bound -1", USAGE, ["'-1'", ""]),
         ("test --max-time soon", USAGE, ["'soon'", "a duration is"]),
+        ("test --at-once --strategy dfs", USAGE, ["--at-once", "leave out --strategy"]),
+        ("test --at-once --shard 1/2", USAGE, ["'--at-once'", "'--shard <K/N>'"]),
         ("test -p nowhere", USAGE, ["there is no package `nowhere`", "it has cases"]),
         ("test --manifest-path nowhere/Cargo.toml", USAGE, ["nowhere/Cargo.toml", "error: "]),
         ("test --instrument nowhere", USAGE, ["there is no package `nowhere` to instrument", "--instrument"]),
@@ -130,6 +132,61 @@ fn what_holds_is_proved() {
         PASSED,
         &["proved cases::holding::counts_under_a_lock: no failure in any execution with at most 1 preemption", "1 passed"],
     );
+}
+
+/// One process for each test that holds; what fails is told as if it had been searched bound by bound.
+#[test]
+fn the_last_bound_can_be_searched_at_once() {
+    let _alone = tool::alone();
+    let said = icb("test --test holding --test afterwards --max-bound 3 --at-once -- --skip third");
+    said.check(
+        PASSED,
+        &[
+            "bound 3 at once, ",
+            "ok bound 3  cases::holding::counts_under_a_lock",
+            "proved cases::holding::counts_under_a_lock: no failure in any execution (exhaustive)",
+            "ok cases::holding::fails_as_expected: fails as expected: panic: ",
+            "ok bound 3  cases::afterwards::both_results_are_seen",
+            "5 passed, 0 failed",
+        ],
+    );
+    assert!(!said.text.contains("bound 0  cases::holding"), "{}", said.text);
+    let narrowed = "narrowing bound 3  cases::failing::panics  2 executions, 2 states, ";
+    icb("test --test failing --max-bound 3 --at-once panics").check(
+        FAILED,
+        &[
+            narrowed,
+            "fails with 1 preemption: panic: lost an increment",
+            "ok bound 0  cases::failing::panics",
+            "FAILED bound 1  cases::failing::panics",
+            "1 preemption, found in execution ",
+        ],
+    );
+    // A failure stays one where there is no time to look for a better one.
+    icb("test --test failing --max-bound 3 --at-once --max-run-executions 2 panics").check(
+        FAILED,
+        &[
+            narrowed,
+            "FAILED bound 0  cases::failing::panics",
+            "Found at once, with 1 preemption; stopped by the run's limit on executions at bound 0",
+        ],
+    );
+    let said = icb("test --test holding --test failing --max-bound unlimited --at-once counts panics");
+    said.check(
+        FAILED,
+        &[
+            "all executions at once, ",
+            "ok no bound cases::holding::counts_under_a_lock  2 executions, 2 states, ",
+            "proved cases::holding::counts_under_a_lock: no failure in any execution (exhaustive)",
+            "narrowing no bound cases::failing::panics",
+            "FAILED bound 1  cases::failing::panics",
+            "1 preemption, found in execution ",
+        ],
+    );
+    assert!(!said.text.contains("bound 0  cases::holding"), "{}", said.text);
+    let all = "test --test holding --max-bound 3 --at-once";
+    icb(&format!("{all} --max-executions 1 counts")).check(INCOMPLETE, &["at bound 3: nothing is proved"]);
+    icb(&format!("{all} --resume counts")).check(PASSED, &["bound 3 at once", "1 passed"]);
 }
 
 /// The search with a table of states: the same verdicts at the same bounds, and the failure replays.

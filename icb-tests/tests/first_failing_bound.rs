@@ -6,8 +6,11 @@ use icb_core::program::Strategy;
 use icb_core::reduction::{PartialOrder, Visited};
 use icb_core::runtime::Settings;
 use icb_core::search::ContextBounded;
-use icb_core::trace::Report;
+use icb_core::trace::{BoundReport, Report};
 use icb_std::model::{Builder, Reduction};
+use icb_std::sync::Arc as ModelArc;
+use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use icb_std::thread;
 use icb_tests::abstract_program::as_program::AbstractProgram;
 use icb_tests::abstract_program::interpreter::Granularity as Points;
 use icb_tests::abstract_program::random;
@@ -53,6 +56,67 @@ fn seeded_bugs_show_at_the_same_bound() {
         assert_eq!(failure(Reduction::PartialOrder), plain, "{name}");
         assert_eq!(failure(Reduction::Visited), plain, "{name}");
     }
+}
+
+/// Searched at once, the last bound leads to the failure that is found bound by bound, and so do all executions.
+#[test]
+fn seeded_bugs_searched_at_once_are_the_same() {
+    for (name, program) in SEEDED {
+        let failure = |builder: Builder| {
+            let report = builder.explore(program);
+            report.failure.map(|failure| (failure.bound, failure.kind, failure.schedule.to_string()))
+        };
+        let by_bounds = failure(Builder::new().max_bound(MAX_BOUND));
+        assert!(by_bounds.is_some(), "{name}");
+        assert_eq!(failure(Builder::new().max_bound(MAX_BOUND).at_once(true)), by_bounds, "{name}");
+        assert_eq!(failure(Builder::new().unbounded().at_once(true)), by_bounds, "{name}");
+    }
+}
+
+/// Two threads count in turns, and another may come in between, which takes a preemption more: four are needed, and beyond bound 2
+/// a search without a last bound does not go by bounds.
+#[test]
+fn the_fewest_preemptions_are_found_without_a_bound() {
+    let program = || {
+        let count = ModelArc::new(AtomicUsize::new(0));
+        let turns = |first: usize| {
+            let count = count.clone();
+            move || {
+                for turn in (first..6).step_by(2) {
+                    if count.load(SeqCst) == turn {
+                        count.store(turn + 1, SeqCst);
+                    }
+                }
+            }
+        };
+        let threads = [thread::spawn(turns(0)), thread::spawn(turns(1))];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(count.load(SeqCst) < 6, "all turns were taken");
+    };
+    let by_bounds = Builder::new().max_bound(5).explore(program);
+    let expected = by_bounds.failure.map(|failure| (failure.bound, failure.schedule.to_string()));
+    assert_eq!(expected.as_ref().map(|found| found.0), Some(4));
+    for builder in [
+        Builder::new().unbounded(),
+        Builder::new().unbounded().at_once(true),
+        Builder::new().unbounded().at_once(true).reduction(Reduction::None),
+        Builder::new().max_bound(6).at_once(true),
+    ] {
+        let report = builder.explore(program);
+        let found = report.failure.map(|failure| (failure.bound, failure.schedule.to_string()));
+        assert_eq!(found.as_ref().map(|found| found.0), Some(4), "{builder:?}");
+    }
+    // That is not the one that comes first.
+    let mut search = PartialOrder::new(None).unbounded_at_once();
+    let first = Explorer::new(Options::default()).run(&mut search, &mut without_spurious(program));
+    assert_eq!(first.failure.map(|failure| failure.bound), Some(5));
+    // What holds is proved by the last bound alone.
+    let report = Builder::new().max_bound(3).at_once(true).explore(program);
+    assert!(report.complete && report.failure.is_none(), "{report:?}");
+    assert_eq!(report.bounds.iter().map(|bound| bound.bound).collect::<Vec<u32>>(), [3]);
+    let bound_3 = Builder::new().max_bound(3).explore(program).bounds.pop();
+    let figures = |bound: Option<&BoundReport>| bound.map(|bound| (bound.executions, bound.states));
+    assert_eq!(figures(report.bounds.last()), figures(bound_3.as_ref()));
 }
 
 /// The first failing bound; `Err`: there are too many executions to tell.

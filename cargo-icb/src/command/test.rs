@@ -2,6 +2,7 @@
 
 mod afterwards;
 mod assembly;
+mod at_once;
 mod finding;
 mod progress;
 
@@ -26,7 +27,7 @@ use crate::worker::process::{self, Launch};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
-use icb_core::trace::{Failure, FailureKind, Message, StrategyKind};
+use icb_core::trace::{BoundReport, Failure, FailureKind, Message, StrategyKind};
 use progress::lock;
 use std::collections::BTreeMap;
 use std::io;
@@ -43,6 +44,7 @@ const MAX_REAL_SECONDS: f64 = 60.0;
 /// Runs the command.
 pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     arguments.habits.check()?;
+    at_once::check(arguments)?;
     let workspace = Workspace::load(&arguments.build)?;
     let lock = workspace.lock()?;
     let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
@@ -65,6 +67,7 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         parts: Mutex::default(),
         tokens: Tokens::new(&progress::work(arguments, &workspace)),
         afterwards: Mutex::default(),
+        narrowed: Mutex::default(),
     };
     let started = Instant::now();
     let names = tests.iter().map(|test| test.id.to_string()).collect();
@@ -102,6 +105,8 @@ struct Run<'a> {
     tokens: Tokens,
     /// Tests that have failed outside their models although those held, and at which bound.
     afterwards: Mutex<BTreeMap<usize, u32>>,
+    /// Tests that are searched bound by bound although their last bound was to be searched at once.
+    narrowed: Mutex<BTreeMap<usize, at_once::Shown>>,
 }
 
 impl Run<'_> {
@@ -134,7 +139,7 @@ impl Run<'_> {
             if self.tests.len() == 1 { "" } else { "s" },
             build.executables.len(),
             if build.executables.len() == 1 { "" } else { "s" },
-            search_words(self.arguments.max_bound, self.strategy()),
+            search_words(self.arguments.max_bound, self.strategy(), self.arguments.at_once),
             self.arguments.build.job_count(),
         ));
         if self.arguments.search.spurious == Some(false) {
@@ -154,7 +159,8 @@ impl Run<'_> {
     /// Runs everything; the tally is made of the same events that are shown.
     fn explore(&self, console: &mut Output<'_>) -> Tally {
         let mut tally = Tally::new(self.tests.len()).of_shard(self.arguments.shard);
-        let plan = Plan::new(self.tests.len(), self.arguments.max_bound, self.strategy());
+        let at_once = self.arguments.at_once;
+        let plan = Plan::new(self.tests.len(), self.arguments.max_bound, self.strategy(), at_once);
         let (sender, events) = mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -206,15 +212,13 @@ impl Run<'_> {
             })
         };
         if let Some(reason) = stop() {
-            let verdict = Verdict::Incomplete { reason };
-            let unchanged = self.tests[task.test].executable.unchanged;
             let (figures, seconds) = self.together(task, None, 0.0, true);
-            let finished =
-                Finished { task, figures, seconds, verdict: verdict.clone(), finding: None, unchanged };
-            tell(Event::Finished(Box::new(finished)));
-            return Some(verdict);
+            return Some(self.conclude(task, figures, seconds, Verdict::Incomplete { reason }, tell));
         }
         let mut environment = self.environment(task.min_bound, task.max_bound);
+        if self.is_at_once(task) {
+            environment.push(("ICB_AT_ONCE", "1".to_owned()));
+        }
         if let Some(shard) = self.arguments.shard {
             environment.push(("ICB_SHARD", shard.to_string()));
         }
@@ -237,25 +241,25 @@ impl Run<'_> {
             watchdog: self.arguments.search.watchdog,
             stop: &stop,
         };
-        let outcome = process::run(&launch, &mut |message| {
+        let mut outcome = process::run(&launch, &mut |message| {
             if let Message::Progress { bound, done, .. } = message {
                 self.budget.note(task.test, bound.executions);
                 tell(Event::Progress { task, bound: bound.clone(), done: *done });
             }
         });
-        let (mut verdict, figures) = match outcome {
-            Ok(mut outcome) => {
+        let (mut verdict, figures) = match &mut outcome {
+            Ok(outcome) => {
                 let parts =
                     outcome.models.iter_mut().filter_map(|(&model, told)| Some((model, told.part.take()?)));
                 lock(&self.parts).insert((task.test, task.min_bound), parts.collect());
-                let mut verdict = judge(&outcome, |model| flight::read(&directory, model));
+                let mut verdict = judge(outcome, |model| flight::read(&directory, model));
                 let is_of_run = executions_left.is_some() && outcome.has_stopped_by_executions();
                 if let (true, Verdict::Incomplete { reason }) = (is_of_run, &mut verdict) {
                     *reason = budget::OUT_OF_EXECUTIONS.to_owned();
                 }
-                (self.weigh(task, &outcome, verdict, &stop), figures(&outcome))
+                (self.weigh(task, outcome, verdict, &stop), figures(outcome))
             }
-            Err(error) => (not_run(&launch, &error), None),
+            Err(error) => (not_run(&launch, error), None),
         };
         let is_stopped = matches!(verdict, Verdict::Incomplete { .. });
         let (figures, seconds) = self.together(task, figures, started.elapsed().as_secs_f64(), is_stopped);
@@ -275,10 +279,28 @@ impl Run<'_> {
         {
             verdict = self.run_for_real(task, reason);
         }
+        if self.is_at_once(task) {
+            verdict = self.at_once(task, outcome.as_ref().ok(), verdict);
+        }
+        Some(self.conclude(task, figures, seconds, verdict, tell))
+    }
+
+    /// The end of a task: a failure is explained, what holds is kept, and both are told.
+    fn conclude(
+        &self,
+        task: Task,
+        figures: Option<BoundReport>,
+        seconds: f64,
+        verdict: Verdict,
+        tell: impl Fn(Event),
+    ) -> Verdict {
+        let (verdict, note) = self.narrowed(task, verdict);
         let finding = match &verdict {
             Verdict::Failed { model, failure } => {
                 tell(Event::Replaying { task });
-                Some(self.explain(task, *model, failure))
+                let mut finding = self.explain(task, *model, failure);
+                finding.notes.extend(note);
+                Some(finding)
             }
             _ => None,
         };
@@ -287,7 +309,7 @@ impl Run<'_> {
         self.keep(&finished);
         tell(Event::Finished(Box::new(finished)));
         self.leave_after(task, &verdict);
-        Some(verdict)
+        verdict
     }
 
     /// How many executions a process may have because of the run's limit, where that is less than its own: it is looked at often, but
@@ -300,7 +322,11 @@ impl Run<'_> {
 
     /// A test that has no further bound leaves its time to the others.
     fn leave_after(&self, task: Task, verdict: &Verdict) {
-        let goes_on = matches!(verdict, Verdict::Holds { last: false, .. }) && self.has_more_than(task);
+        let goes_on = match verdict {
+            Verdict::Holds { last, .. } => !last && self.has_more_than(task),
+            Verdict::BoundByBound { .. } => true,
+            _ => false,
+        };
         if !goes_on {
             self.budget.leave();
         }

@@ -2,6 +2,7 @@
 
 use super::plain;
 use crate::event::Event;
+use crate::worker::plan::Task;
 use console::{Term, style, truncate_str};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ pub(crate) const REDRAW: Duration = Duration::from_millis(150);
 
 /// A test at work.
 struct Running {
-    bound: u32,
+    task: Task,
     since: Instant,
     executions: u64,
     seconds: f64,
@@ -42,7 +43,7 @@ impl Console {
         match event {
             Event::Started { task } => {
                 let running = Running {
-                    bound: task.min_bound,
+                    task: *task,
                     since: Instant::now(),
                     executions: 0,
                     seconds: 0.0,
@@ -110,7 +111,7 @@ impl Console {
 
 fn live_line(name: &str, running: &Running) -> String {
     let word = style(format!("{:>12}", if running.replaying { "replaying" } else { "searching" })).cyan();
-    let mut line = format!("{word} bound {:<2} {name}", running.bound);
+    let mut line = format!("{word} {} {name}", plain::bound(running.task));
     if running.executions > 0 {
         line += &format!("  {}", plain::count_of(running.executions, "execution"));
     }
@@ -135,7 +136,7 @@ mod tests {
     fn a_live_line_tells_rate_and_remaining_time() {
         console::set_colors_enabled(false);
         let running = Running {
-            bound: 2,
+            task: Task { min_bound: 2, test: 0, max_bound: crate::settings::Bound::Limited(2) },
             since: Instant::now(),
             executions: 50_000,
             seconds: 2.0,

@@ -1,6 +1,8 @@
 //! One line for each thing worth a line; used alone when the output is no terminal.
 
 use crate::event::Finished;
+use crate::settings::Bound;
+use crate::worker::plan::Task;
 use crate::worker::verdict::Verdict;
 use console::{StyledObject, style};
 
@@ -9,7 +11,7 @@ const WORD: usize = 12;
 
 /// `ok          bound 1  app::lib::queue  1,234 executions, 56 states, 0.7 s`.
 pub(crate) fn finished(name: &str, finished: &Finished) -> String {
-    let mut line = format!("{} bound {:<2} {name}", word(&finished.verdict), finished.task.min_bound);
+    let mut line = format!("{} {} {name}", word(&finished.verdict), bound(finished.task));
     if let Verdict::RunOnce | Verdict::Unmodelled { .. } | Verdict::Ordinary { .. } = finished.verdict {
         line = format!("{} {:<8} {name}", word(&finished.verdict), "");
     }
@@ -23,7 +25,9 @@ pub(crate) fn finished(name: &str, finished: &Finished) -> String {
     }
     let detail = match &finished.verdict {
         Verdict::Failed { failure, .. } => Some(failure.to_string()),
-        Verdict::Incomplete { reason } | Verdict::Unmodelled { reason } => Some(reason.clone()),
+        Verdict::BoundByBound { reason }
+        | Verdict::Incomplete { reason }
+        | Verdict::Unmodelled { reason } => Some(reason.clone()),
         Verdict::FailsAsExpected { message } => Some(format!("fails as expected: {message}")),
         Verdict::Refused(message) | Verdict::Broken(message) => Some(message.clone()),
         Verdict::Holds { exhausted: true, .. } => Some("exhaustive".to_owned()),
@@ -35,11 +39,20 @@ pub(crate) fn finished(name: &str, finished: &Finished) -> String {
     line
 }
 
+/// Which executions a task is about, in eight characters.
+pub(crate) fn bound(task: Task) -> String {
+    match task.max_bound {
+        Bound::Unlimited => "no bound".to_owned(),
+        Bound::Limited(_) => format!("bound {:<2}", task.min_bound),
+    }
+}
+
 fn word(verdict: &Verdict) -> StyledObject<String> {
     let (word, good) = match verdict {
         Verdict::Holds { .. } => ("ok", Some(true)),
         Verdict::RunOnce | Verdict::Unmodelled { .. } => ("run once", Some(true)),
         Verdict::FailsAsExpected { .. } => ("ok", Some(true)),
+        Verdict::BoundByBound { .. } => ("narrowing", None),
         Verdict::Incomplete { .. } => ("incomplete", None),
         Verdict::Failed { .. } | Verdict::Ordinary { .. } => ("FAILED", Some(false)),
         Verdict::Refused(_) => ("refused", Some(false)),
@@ -90,8 +103,6 @@ pub(crate) fn seconds(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Bound;
-    use crate::worker::plan::Task;
     use icb_core::trace::BoundReport;
 
     #[test]

@@ -1,6 +1,6 @@
 //! The end of a run: figures for each test and bound, and what has been proved.
 
-use super::plain::{coloured, count_of, number, seconds};
+use super::plain::{bound, coloured, count_of, number, seconds};
 use crate::event::{Conclusion, Record, Tally};
 use crate::worker::verdict::Verdict;
 use console::style;
@@ -47,18 +47,19 @@ fn test(name: &str, record: &Record, conclusion: &Conclusion) -> Vec<String> {
         let verdict = match &round.verdict {
             Verdict::Holds { exhausted: true, .. } => "exhaustive",
             Verdict::Holds { .. } => "ok",
+            Verdict::BoundByBound { .. } => "at once",
             Verdict::Incomplete { .. } => "incomplete",
             Verdict::FailsAsExpected { .. } | Verdict::Failed { .. } => "failed",
             _ => continue,
         };
         let Some(figures) = &round.figures else {
-            lines.push(format!("{:>12} bound {:<2} {verdict}", "", round.task.min_bound));
+            lines.push(format!("{:>12} {} {verdict}", "", bound(round.task)));
             continue;
         };
         lines.push(format!(
-            "{:>12} bound {:<2} {:>13} executions {:>11} states {:>12}  {verdict}",
+            "{:>12} {} {:>13} executions {:>11} states {:>12}  {verdict}",
             "",
-            round.task.min_bound,
+            bound(round.task),
             number(figures.executions),
             number(figures.states),
             seconds(figures.seconds),

@@ -27,10 +27,14 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// A plan for so many tests. A search that is not by bounds is one task for each test.
-    pub(crate) fn new(test_count: usize, max_bound: Bound, strategy: StrategyKind) -> Plan {
+    pub(crate) fn new(test_count: usize, max_bound: Bound, strategy: StrategyKind, at_once: bool) -> Plan {
         let by_bounds = strategy.is_by_preemptions();
-        let last = if by_bounds { Bound::Limited(0) } else { max_bound };
-        let waiting = (0..test_count).map(|test| Task { min_bound: 0, test, max_bound: last }).collect();
+        let (first, last) = match max_bound {
+            Bound::Limited(bound) if by_bounds && at_once => (bound, max_bound),
+            _ if by_bounds && !at_once => (0, Bound::Limited(0)),
+            _ => (0, max_bound),
+        };
+        let waiting = (0..test_count).map(|test| Task { min_bound: first, test, max_bound: last }).collect();
         let max_bound = if by_bounds { max_bound } else { Bound::Limited(0) };
         Plan { waiting, later: BTreeSet::new(), running: 0, max_bound }
     }
@@ -42,11 +46,16 @@ impl Plan {
         Some(task)
     }
 
-    /// Notes how a task went; a test that still stands goes on to the next bound.
+    /// Notes how a task went; a test that still stands goes on to the next bound, and one whose last bound came first goes back
+    /// if that does not hold.
     pub(crate) fn finish(&mut self, task: Task, verdict: &Verdict) {
         self.running -= 1;
-        if self.goes_on(task, verdict) {
-            let bound = task.min_bound + 1;
+        let next = match verdict {
+            Verdict::BoundByBound { .. } => Some(0),
+            _ if self.goes_on(task, verdict) => Some(task.min_bound + 1),
+            _ => None,
+        };
+        if let Some(bound) = next {
             self.waiting.insert(Task { min_bound: bound, test: task.test, max_bound: Bound::Limited(bound) });
         }
     }
@@ -60,7 +69,7 @@ impl Plan {
     /// Whether a test with this verdict is run at the next bound.
     pub(crate) fn goes_on(&self, task: Task, verdict: &Verdict) -> bool {
         let stands = matches!(verdict, Verdict::Holds { last: false, .. });
-        stands && self.max_bound.allows(task.min_bound + 1)
+        stands && task.max_bound != Bound::Unlimited && self.max_bound.allows(task.min_bound + 1)
     }
 
     /// Whether nothing waits or runs.
@@ -76,7 +85,7 @@ mod tests {
     const HOLDS: Verdict = Verdict::Holds { last: false, exhausted: false, expects_failure: false };
     const EXHAUSTED: Verdict = Verdict::Holds { last: true, exhausted: true, expects_failure: false };
 
-    fn run(plan: &mut Plan, verdict: impl Fn(usize, u32) -> Verdict) -> Vec<(usize, u32)> {
+    fn run(plan: &mut Plan, mut verdict: impl FnMut(usize, u32) -> Verdict) -> Vec<(usize, u32)> {
         let mut order = Vec::new();
         while let Some(task) = plan.next() {
             order.push((task.test, task.min_bound));
@@ -88,7 +97,7 @@ mod tests {
 
     #[test]
     fn all_tests_at_one_bound_come_before_any_at_the_next() {
-        let mut plan = Plan::new(3, Bound::Limited(2), StrategyKind::ContextBounded);
+        let mut plan = Plan::new(3, Bound::Limited(2), StrategyKind::ContextBounded, false);
         let order = run(&mut plan, |test, bound| match (test, bound) {
             (1, 0) => Verdict::RunOnce,
             (2, 1) => Verdict::Incomplete { reason: String::new() },
@@ -99,14 +108,41 @@ mod tests {
 
     #[test]
     fn an_exhausted_test_is_done_and_an_unlimited_one_goes_on() {
-        let mut plan = Plan::new(1, Bound::Unlimited, StrategyKind::ContextBounded);
+        let mut plan = Plan::new(1, Bound::Unlimited, StrategyKind::ContextBounded, false);
         let order = run(&mut plan, |_, bound| if bound == 7 { EXHAUSTED } else { HOLDS });
         assert_eq!(order.len(), 8);
     }
 
     #[test]
+    fn at_once_only_what_fails_is_searched_bound_by_bound() {
+        let failed = || Verdict::Broken(String::new());
+        let mut plan = Plan::new(3, Bound::Limited(2), StrategyKind::ContextBounded, true);
+        let mut narrowed = false;
+        let order = run(&mut plan, |test, bound| match (test, bound) {
+            (1, 2) if !narrowed => {
+                narrowed = true;
+                Verdict::BoundByBound { reason: String::new() }
+            }
+            (1, 2) => failed(),
+            _ => HOLDS,
+        });
+        assert_eq!(order, [(0, 2), (1, 2), (1, 0), (1, 1), (1, 2), (2, 2)]);
+        let mut plan = Plan::new(2, Bound::Unlimited, StrategyKind::ContextBounded, true);
+        let order = run(&mut plan, |test, bound| match (test, bound) {
+            (0, _) => EXHAUSTED,
+            (1, 4) => failed(),
+            (1, 0) if narrowed => {
+                narrowed = false;
+                Verdict::BoundByBound { reason: String::new() }
+            }
+            _ => HOLDS,
+        });
+        assert_eq!(order, [(0, 0), (1, 0), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4)]);
+    }
+
+    #[test]
     fn depth_first_is_one_task() {
-        let mut plan = Plan::new(1, Bound::Unlimited, StrategyKind::DepthFirst);
+        let mut plan = Plan::new(1, Bound::Unlimited, StrategyKind::DepthFirst, false);
         let task = plan.next().unwrap();
         assert_eq!((task.min_bound, task.max_bound), (0, Bound::Unlimited));
         plan.finish(task, &HOLDS);
@@ -115,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_free_worker_starts_the_next_bound() {
-        let mut plan = Plan::new(2, Bound::Limited(1), StrategyKind::ContextBounded);
+        let mut plan = Plan::new(2, Bound::Limited(1), StrategyKind::ContextBounded, false);
         let (slow, quick) = (plan.next().unwrap(), plan.next().unwrap());
         assert_eq!(plan.next(), None);
         plan.finish(quick, &HOLDS);

@@ -57,7 +57,7 @@ mod tests {
         let seen = Mutex::new(Vec::new());
         let directory = tempfile::tempdir().unwrap();
         let tokens = Tokens::new(directory.path());
-        run(Plan::new(5, Bound::Limited(3), StrategyKind::ContextBounded), 3, &tokens, |task| {
+        run(Plan::new(5, Bound::Limited(3), StrategyKind::ContextBounded, false), 3, &tokens, |task| {
             seen.lock().unwrap().push((task.min_bound, task.test));
             Some(Verdict::Holds { last: false, exhausted: false, expects_failure: false })
         });

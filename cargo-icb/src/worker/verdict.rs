@@ -25,6 +25,11 @@ pub(crate) enum Verdict {
         /// The test is `#[should_panic]` and has not failed yet.
         expects_failure: bool,
     },
+    /// The last bound, searched at once, does not hold, or was not searched: it goes on from bound 0.
+    BoundByBound {
+        /// Why.
+        reason: String,
+    },
     /// A limit cut the search short.
     Incomplete {
         /// Which.

@@ -10,6 +10,7 @@ mod visited;
 pub use crate::program::{Everything, Reduction};
 pub use crew::{Crew, Look, News};
 pub use doing::{Doing, Done};
+pub(crate) use partial_order::BOUNDS_BEFORE_UNBOUNDED;
 #[doc(hidden)]
 pub use partial_order::Flaw;
 pub use partial_order::{Item, PartialOrder, Remains, SleepRule};

@@ -81,10 +81,21 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
-    /// Searches until no execution has more preemptions.
+    /// Searches until no execution has more preemptions: bounds 0, 1 and 2, and then, with the default reduction, all executions. What fails
+    /// among these is looked for again bound by bound, so that the failure that is reported has the fewest preemptions.
     #[must_use]
     pub fn unbounded(mut self) -> Self {
         self.settings.max_bound = None;
+        self
+    }
+
+    /// Searches the last bound without those below it, or without a bound at all if there is no last one. A search that finds nothing
+    /// has proved the same and is sooner done; its report tells of the last bound only. If something fails, the bounds are searched one after
+    /// the other up to that failure's, for one with the fewest preemptions. Off by default: a search that does not come to its end then
+    /// has proved as many bounds as it could. Only where bounds are of preemptions.
+    #[must_use]
+    pub fn at_once(mut self, at_once: bool) -> Self {
+        self.settings.at_once = at_once;
         self
     }
 

@@ -11,7 +11,8 @@ use crate::explore::{Event, Explorer, Options};
 use crate::observe::{Recorder, Signature};
 use crate::program::{Outcome, Program, Strategy};
 use crate::recording::Tape;
-use crate::runtime::{self, CoroutineProgram};
+use crate::reduction::BOUNDS_BEFORE_UNBOUNDED;
+use crate::runtime::{self, CoroutineProgram, Promoted};
 use crate::search::{ContextBounded, Frontier, Replay, Spill};
 use crate::trace::{BoundReport, Message, PRINTED, Report, Schedule, StrategyKind};
 use std::fs::File;
@@ -60,7 +61,7 @@ impl Worker {
             self.settings.max_executions = Some(1);
             self.settings.channel = None;
             self.channel = Channel::default();
-            return self.search(f);
+            return self.search(f).0;
         }
         let report = match replay {
             Some(schedule) => {
@@ -68,7 +69,7 @@ impl Worker {
                 self.settings.max_early = Some(u32::MAX);
                 self.replay(f, &schedule)
             }
-            None => self.search(f),
+            None => self.search_for_least(f),
         };
         self.channel.send(&Message::Finished { model: self.model, report: Box::new(report.clone()) });
         report
@@ -125,10 +126,50 @@ impl Worker {
         Some(self.settings.directory.as_ref()?.join(format!("{name}-{}", self.model)))
     }
 
-    fn search(&self, f: &Closure) -> Report {
+    /// Searches. Where nothing was known of lower bounds when a failure was found, these are searched for one with fewer preemptions;
+    /// where `cargo icb` steers, it sees to that.
+    fn search_for_least(&mut self, f: &Closure) -> Report {
+        let settings = &mut self.settings;
+        if self.channel.is_open() || settings.strategy != StrategyKind::ContextBounded {
+            return self.search_and_explain(f);
+        }
+        // The least bound that may be left out.
+        let least = match settings.max_bound {
+            Some(bound) if settings.at_once => {
+                settings.min_bound = bound;
+                0
+            }
+            None if settings.at_once => 0,
+            None if settings.reduction == ReductionKind::PartialOrder => BOUNDS_BEFORE_UNBOUNDED,
+            _ => return self.search_and_explain(f),
+        };
+        let (mut first, promoted) = self.search(f);
+        let found = first.failure.as_ref().map_or(0, |failure| failure.bound);
+        if found > least && !self.settings.keep_going {
+            let settings = &mut self.settings;
+            (settings.min_bound, settings.max_bound, settings.at_once) = (least, Some(found), false);
+            let mut report = self.search_and_explain(f);
+            if let Some(failure) = &mut report.failure {
+                failure.execution += first.bounds.iter().map(|bound| bound.executions).sum::<u64>();
+                first.bounds.retain(|bound| bound.bound < least);
+                report.bounds.splice(..0, first.bounds);
+                return report;
+            }
+        }
+        self.explained(f, first, &promoted)
+    }
+
+    fn search_and_explain(&self, f: &Closure) -> Report {
+        let (report, promoted) = self.search(f);
+        self.explained(f, report, &promoted)
+    }
+
+    fn search(&self, f: &Closure) -> (Report, Promoted) {
         let settings = &self.settings;
         let mut program = self.program(f, 0);
-        if settings.min_bound > 0 {
+        // Whether nothing is known from lower bounds.
+        let first = settings.min_bound == 0 || settings.at_once;
+        if !first {
             self.load_points(&mut program);
         }
         let watchdog =
@@ -139,7 +180,7 @@ impl Worker {
             count_states: true,
             measured_executions: settings.measured_executions,
             // Its executions are not nested.
-            check_determinism: settings.min_bound == 0 && !settings.keep_going && !settings.sequential,
+            check_determinism: first && !settings.keep_going && !settings.sequential,
         };
         let mut listener = |event: Event<'_>| self.tell(event);
         let mut explorer = Explorer::new(options);
@@ -152,7 +193,7 @@ impl Worker {
                 let spill = self.spill();
                 let mut search =
                     ContextBounded::new(settings.max_bound).carrying(carries).spilling(spill.clone());
-                if settings.min_bound > 0 {
+                if !first {
                     match self.load_frontier(spill.as_ref()) {
                         Ok(Some((frontier, states))) => {
                             search.resume(settings.min_bound, frontier);
@@ -176,7 +217,7 @@ impl Worker {
             }
             _ => explorer.run(&mut *strategy(settings), &mut program),
         };
-        let is_fixed = settings.fixed_hashing && settings.min_bound == 0 && !settings.sequential;
+        let is_fixed = settings.fixed_hashing && first && !settings.sequential;
         let one_assignment = is_fixed
             && report.failure.is_none()
             && report.stopped.is_none()
@@ -186,11 +227,14 @@ impl Worker {
             bound.one_assignment = one_assignment;
         }
         self.save_points(&program);
+        (report, program.promoted())
+    }
+
+    /// Replays a failure to learn its trace, unless `cargo icb` does that.
+    fn explained(&self, f: &Closure, mut report: Report, promoted: &Promoted) -> Report {
         if let Some(failure) = &mut report.failure
             && !self.channel.is_open()
         {
-            let promoted = program.promoted();
-            drop(program);
             explain(failure, || {
                 let mut program = CoroutineProgram::new(
                     f.clone(),

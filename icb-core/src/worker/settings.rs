@@ -18,6 +18,8 @@ const REDUCTIONS: [(&str, ReductionKind); 3] = [
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) min_bound: u32,
+    /// The last bound is searched without those below it, which are searched only where something fails.
+    pub(super) at_once: bool,
     /// `None`: until nothing is left.
     pub(super) max_bound: Option<u32>,
     pub(super) granularity: Granularity,
@@ -74,6 +76,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             min_bound: 0,
+            at_once: false,
             max_bound: Some(2),
             granularity: Granularity::SyncOnly,
             strategy: StrategyKind::ContextBounded,
@@ -132,8 +135,8 @@ impl Settings {
         // `cargo icb` sets the bound of each process; a test that is not steered is not to take it for its default.
         let steered = lookup("ICB_CHANNEL").is_some();
         self.apply(|name| {
-            let ours =
-                STEERING.contains(&name) || (steered && ["ICB_MAX_BOUND", "ICB_WORKERS"].contains(&name));
+            let of_process = ["ICB_MAX_BOUND", "ICB_WORKERS", "ICB_AT_ONCE"].contains(&name);
+            let ours = STEERING.contains(&name) || (steered && of_process);
             if ours { None } else { lookup(name) }
         })
     }
@@ -161,6 +164,13 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_MIN_BOUND") {
             self.min_bound = number("ICB_MIN_BOUND", &text)?;
+        }
+        if lookup("ICB_CHANNEL").is_some() {
+            // Each process does what it is told.
+            self.at_once = false;
+        }
+        if let Some(text) = lookup("ICB_AT_ONCE") {
+            self.at_once = one_of("ICB_AT_ONCE", &text, &[("1", true), ("0", false)])?;
         }
         if let Some(text) = lookup("ICB_MAX_BOUND") {
             self.max_bound = if text == "unlimited" { None } else { Some(number("ICB_MAX_BOUND", &text)?) };

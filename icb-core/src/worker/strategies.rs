@@ -33,9 +33,13 @@ pub(super) fn strategy(settings: &Settings) -> Box<dyn Strategy> {
     }
 }
 
-/// The default search. It begins at the first bound that is asked for.
+/// The default search. It begins at the first bound that is asked for; where that is the last and there is none, without a bound.
 pub(super) fn partial_order(settings: &Settings) -> PartialOrder {
-    PartialOrder::new(settings.max_bound).from_bound(settings.min_bound)
+    let search = PartialOrder::new(settings.max_bound);
+    if settings.at_once && settings.max_bound.is_none() {
+        return search.unbounded_at_once();
+    }
+    search.from_bound(settings.min_bound)
 }
 
 /// The limits that the settings ask for.

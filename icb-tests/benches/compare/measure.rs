@@ -109,6 +109,8 @@ pub(crate) struct Unbounded {
     pub(crate) loom: (u64, f64),
     /// Executions and seconds of icb.
     pub(crate) icb: (u64, f64),
+    /// The same at once, without the bounds that come first.
+    pub(crate) at_once: (u64, f64),
     /// Distinct terminal states.
     pub(crate) states: u64,
 }
@@ -122,6 +124,8 @@ pub(crate) struct Row {
     pub(crate) plain: Result,
     /// icb with its reduction.
     pub(crate) reduced: Result,
+    /// The same for the last bound alone.
+    pub(crate) at_once: Result,
     /// Distinct terminal states.
     pub(crate) states: u64,
     /// Steps of an execution by icb's own count.
@@ -150,16 +154,21 @@ pub(crate) fn measure(index: usize, repetitions: usize) -> Row {
             *counts.executions.last().expect("a bound")
         }),
         reduced: Result::count(last, |bound| icb_counted.run_reduced(Some(bound), 1).0),
+        at_once: Result::count(last, |bound| icb_counted.run_at_once(Some(bound), 1).0),
         states: 0,
         icb_steps: 0.0,
         unbounded: ends_without_bound(name).then(|| {
             let (loom, loom_seconds) = timed(|| tools::loom(loom_program, None, 1));
             // The least of three: it is short.
-            let ((icb, states), icb_seconds) = (0..3)
-                .map(|_| timed(|| icb_program.run_reduced(None, 1)))
-                .min_by(|a, b| a.1.total_cmp(&b.1))
-                .expect("three");
-            Unbounded { loom: (loom, loom_seconds), icb: (icb, icb_seconds), states }
+            let mut least = |run: fn(&mut Icb) -> (u64, u64)| {
+                let three = (0..3).map(|_| timed(|| run(&mut icb_program)));
+                let ((executions, states), seconds) =
+                    three.min_by(|a, b| a.1.total_cmp(&b.1)).expect("three");
+                ((executions, seconds), states)
+            };
+            let (icb, states) = least(|icb| icb.run_reduced(None, 1));
+            let (at_once, _) = least(|icb| icb.run_at_once(None, 1));
+            Unbounded { loom: (loom, loom_seconds), icb, at_once, states }
         }),
     };
     row.states = counts.states;
@@ -171,6 +180,7 @@ pub(crate) fn measure(index: usize, repetitions: usize) -> Row {
         row.shuttle.sample(|rounds| tools::shuttle(shuttle_program, last, rounds));
         row.plain.sample(|rounds| *icb_program.run(last, rounds).executions.last().expect("a bound"));
         row.reduced.sample(|rounds| icb_program.run_reduced(Some(last), rounds).0);
+        row.at_once.sample(|rounds| icb_program.run_at_once(Some(last), rounds).0);
         if cpu_time() - began > PER_PROGRAM {
             break;
         }
@@ -181,6 +191,7 @@ pub(crate) fn measure(index: usize, repetitions: usize) -> Row {
     row.shuttle.memory = memory_of_child("shuttle", name);
     row.plain.memory = memory_of_child("plain", name);
     row.reduced.memory = memory_of_child("reduced", name);
+    row.at_once.memory = memory_of_child("at once", name);
     row
 }
 
@@ -206,6 +217,7 @@ pub(crate) fn report_memory(tool: &str, program: &str) {
         "shuttle" => tools::shuttle(in_shuttle::PROGRAMS[index].1, bound, 1),
         "plain" => Icb::new(in_icb::PROGRAMS[index].1).run(bound, 1).executions.len() as u64,
         "reduced" => Icb::new(in_icb::PROGRAMS[index].1).run_reduced(Some(bound), 1).0,
+        "at once" => Icb::new(in_icb::PROGRAMS[index].1).run_at_once(Some(bound), 1).0,
         _ => panic!("there is no tool {tool}"),
     };
     println!("{}", memory("VmHWM").map_or_else(String::new, |peak| peak.to_string()));

@@ -28,12 +28,17 @@ fn sooner(row: &Row, other: Option<&Result>) -> Option<f64> {
     other.map(|other| other.second() / row.reduced.second())
 }
 
+/// The same of the last bound alone.
+fn sooner_at_once(row: &Row, other: Option<&Result>) -> Option<f64> {
+    other.map(|other| other.second() / row.at_once.second())
+}
+
 /// A line for each program and tool.
 pub(crate) fn print_suite(rows: &[Row]) {
     println!(
         "\n## Each tool on each program\n\n\
          `ms`: to exhaust all bounds up to the last. `icb`: with its reduction, the default; `icb, all`: every execution\n\
-         run. A step is a visible operation of the text. Ratios: how many times as many executions a second `icb, all` runs,\n\
+         run; `icb at once`: with its reduction, each bound without those below it, which is what loom does. A step is a visible operation of the text. Ratios: how many times as many executions a second `icb, all` runs,\n\
          and how many times as long as `icb` the tool takes.\n"
     );
     println!(
@@ -47,6 +52,7 @@ pub(crate) fn print_suite(rows: &[Row]) {
             ("shuttle", Some(&row.shuttle)),
             ("icb, all", Some(&row.plain)),
             ("icb", Some(&row.reduced)),
+            ("icb at once", Some(&row.at_once)),
         ];
         for (name, tool) in tools {
             let Some(tool) = tool else {
@@ -77,40 +83,45 @@ pub(crate) fn print_unbounded(rows: &[Row]) {
     println!(
         "\n## Without a bound, each with its reduction\n\n\
          Where loom's search ends within seconds.\n\n\
-         | program | states | executions: loom | icb | ms: loom | icb | loom/icb |\n|---|---:|---:|---:|---:|---:|---:|"
+         | program | states | executions: loom | icb | at once | ms: loom | icb | at once | loom/icb | loom/at once |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
-    let mut ratios = Vec::new();
+    let (mut ratios, mut at_once) = (Vec::new(), Vec::new());
     for row in rows {
         let Some(unbounded) = &row.unbounded else { continue };
-        let (loom, icb) = (unbounded.loom, unbounded.icb);
+        let (loom, icb, once) = (unbounded.loom, unbounded.icb, unbounded.at_once);
         ratios.push(loom.1 / icb.1);
+        at_once.push(loom.1 / once.1);
         println!(
-            "| `{}` | {} | {} | {} | {:.2} | {:.2} | {:.1} |",
+            "| `{}` | {} | {} | {} | {} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} |",
             row.name,
             thousands(unbounded.states as f64),
             thousands(loom.0 as f64),
             thousands(icb.0 as f64),
+            thousands(once.0 as f64),
             loom.1 * 1e3,
             icb.1 * 1e3,
+            once.1 * 1e3,
             loom.1 / icb.1,
+            loom.1 / once.1,
         );
     }
-    println!("\nseconds, loom/icb: {}", summary(&ratios));
+    println!("\nseconds, loom/icb: {}; loom/icb at once: {}", summary(&ratios), summary(&at_once));
 }
 
 /// A line for each program: what the README quotes.
 pub(crate) fn print_short(rows: &[Row]) {
     println!(
         "\n## In short\n\n\
-         | program | bound | states | executions: loom | shuttle | icb, all | icb | ms: loom | shuttle | icb \
-         | executions/s: icb all | ÷ loom | ÷ shuttle | ms: loom ÷ icb | shuttle ÷ icb |\n\
-         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+         | program | bound | states | executions: loom | shuttle | icb, all | icb | at once | ms: loom | shuttle | icb | at once \
+         | executions/s: icb all | ÷ loom | ÷ shuttle | ms: loom ÷ icb | shuttle ÷ icb | loom ÷ at once |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
     for row in rows {
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
         let loom = row.loom.as_ref();
         println!(
-            "| `{}` | {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.2} | {} | {} | {} | {} | {} |",
+            "| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.2} | {:.2} | {} | {} | {} | {} | {} | {} |",
             row.name,
             last_bound(row.name),
             thousands(row.states as f64),
@@ -118,14 +129,17 @@ pub(crate) fn print_short(rows: &[Row]) {
             thousands(row.shuttle.total() as f64),
             thousands(row.plain.total() as f64),
             thousands(row.reduced.total() as f64),
+            thousands(row.at_once.total() as f64),
             or_dash(loom.map(|loom| format!("{:.2}", loom.second() * 1e3))),
             row.shuttle.second() * 1e3,
             row.reduced.second() * 1e3,
+            row.at_once.second() * 1e3,
             thousands(row.plain.rate()),
             ratio(faster(row, loom)),
             ratio(faster(row, Some(&row.shuttle))),
             ratio(sooner(row, loom)),
             ratio(sooner(row, Some(&row.shuttle))),
+            ratio(sooner_at_once(row, loom)),
         );
     }
     let all = |of: fn(&Row) -> Option<f64>| summary(&rows.iter().filter_map(of).collect::<Vec<f64>>());
@@ -133,12 +147,17 @@ pub(crate) fn print_short(rows: &[Row]) {
     println!("executions a second, icb/shuttle: {}", all(|row| faster(row, Some(&row.shuttle))));
     println!("seconds to exhaust the last bound, loom/icb: {}", all(|row| sooner(row, row.loom.as_ref())));
     println!(
+        "seconds to exhaust the last bound, loom/icb at once: {}",
+        all(|row| sooner_at_once(row, row.loom.as_ref()))
+    );
+    println!(
         "seconds to exhaust the last bound, shuttle/icb: {}",
         all(|row| sooner(row, Some(&row.shuttle)))
     );
     println!(
-        "seconds to exhaust the last bound, icb without a reduction/with: {}",
-        all(|row| sooner(row, Some(&row.plain)))
+        "seconds to exhaust the last bound, icb without a reduction/with: {}; with, at once: {}",
+        all(|row| sooner(row, Some(&row.plain))),
+        all(|row| sooner_at_once(row, Some(&row.plain)))
     );
 }
 

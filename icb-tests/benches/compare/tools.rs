@@ -81,13 +81,26 @@ impl Icb {
         counts
     }
 
-    /// Executions of one round with partial-order reduction, all bounds one after the other or, if it is `None`, without
-    /// one; and the terminal states.
+    /// The same with partial-order reduction, all bounds one after the other or, if it is `None`, up to a search without one; executions
+    /// and terminal states.
     pub(crate) fn run_reduced(&mut self, bound: Option<u32>, rounds: u64) -> (u64, u64) {
+        self.run_with(|| PartialOrder::new(bound), rounds)
+    }
+
+    /// The same with the last bound at once, as loom does, or if it is `None` without a bound at once.
+    pub(crate) fn run_at_once(&mut self, bound: Option<u32>, rounds: u64) -> (u64, u64) {
+        let search = || match bound {
+            Some(bound) => PartialOrder::new(Some(bound)).from_bound(bound),
+            None => PartialOrder::new(None).unbounded_at_once(),
+        };
+        self.run_with(search, rounds)
+    }
+
+    fn run_with(&mut self, search: impl Fn() -> PartialOrder, rounds: u64) -> (u64, u64) {
         let mut counts = (0, 0);
         for _ in 0..rounds {
             let mut explorer = Explorer::new(Options { check_determinism: false, ..Options::default() });
-            let report = explorer.run(&mut PartialOrder::new(bound), &mut self.program);
+            let report = explorer.run(&mut search(), &mut self.program);
             assert!(report.complete, "{report:?}");
             counts = (run_count(&report), report.bounds.last().map_or(0, |bound| bound.states));
         }

@@ -3,6 +3,7 @@
 
 use super::progress::lock;
 use super::{Run, judged};
+use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::process::{Launch, Outcome, Stop};
 use crate::worker::verdict::{Verdict, of_models};
@@ -34,7 +35,9 @@ impl Run<'_> {
 
     /// Whether there is a bound after the task's.
     pub(super) fn has_more_than(&self, task: Task) -> bool {
-        self.strategy().is_by_preemptions() && self.arguments.max_bound.allows(task.min_bound + 1)
+        task.max_bound != Bound::Unlimited
+            && self.strategy().is_by_preemptions()
+            && self.arguments.max_bound.allows(task.min_bound + 1)
     }
 
     /// Runs a test in one process, from bound 0 to the task's last.

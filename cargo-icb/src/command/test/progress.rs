@@ -43,6 +43,9 @@ pub(super) fn load(
         if arguments.max_bound == Bound::Unlimited {
             key += " unlimited";
         }
+        if arguments.at_once {
+            key += " at once";
+        }
         if let Some(shard) = arguments.shard {
             key += &format!(" {shard}");
         }

@@ -98,7 +98,7 @@ pub enum Flaw {
 }
 
 /// Bounds searched one by one before a search without a last bound drops the bound altogether.
-const BOUNDS_BEFORE_UNBOUNDED: u32 = 3;
+pub(crate) const BOUNDS_BEFORE_UNBOUNDED: u32 = 3;
 
 /// The search.
 #[derive(Debug)]

@@ -1,0 +1,75 @@
+//! Tests whose last bound is searched at once: that is all there is to do where it holds. Where something fails, the test is searched
+//! bound by bound, for the fewest preemptions.
+
+use super::Run;
+use super::progress::lock;
+use crate::cli::TestArgs;
+use crate::exit_code::Error;
+use crate::settings::Bound;
+use crate::worker::plan::Task;
+use crate::worker::process::Outcome;
+use crate::worker::verdict::Verdict;
+use icb_core::trace::{Failure, preemptions};
+
+/// What the last bound has shown of a test that is now searched bound by bound: which model failed and how, unless one has told nothing
+/// about that bound.
+pub(super) type Shown = Option<(u32, Box<Failure>)>;
+
+/// Refuses what cannot be searched at once.
+pub(super) fn check(arguments: &TestArgs) -> Result<(), Error> {
+    let by_bounds = arguments.search.strategy.unwrap_or_default().is_by_preemptions();
+    if by_bounds || !arguments.at_once {
+        return Ok(());
+    }
+    let what = "--at-once searches the last bound at once, and only the default strategy goes by bounds";
+    Err(Error::Usage(format!("{what}; leave out --strategy, or --at-once")))
+}
+
+impl Run<'_> {
+    /// Whether a task is the test's first although there are bounds below it.
+    pub(super) fn is_at_once(&self, task: Task) -> bool {
+        let is_last = task.min_bound > 0 || task.max_bound == Bound::Unlimited;
+        self.arguments.at_once && is_last && !lock(&self.narrowed).contains_key(&task.test)
+    }
+
+    /// What a test comes to whose last bound was searched at once. It has to be searched bound by bound if it failed, or if it has told
+    /// nothing about that bound.
+    pub(super) fn at_once(&self, task: Task, outcome: Option<&Outcome>, verdict: Verdict) -> Verdict {
+        let limits_itself = || outcome.is_some_and(|o| o.models.values().any(|told| told.bounds.is_empty()));
+        let (reason, shown) = match verdict {
+            Verdict::Failed { model, failure } => {
+                let line = failure.to_string().lines().next().unwrap_or_default().to_owned();
+                (format!("fails with {}: {line}", preemptions(failure.bound)), Some((model, failure)))
+            }
+            Verdict::Holds { .. } if limits_itself() => {
+                ("a model in it was not searched at this bound".to_owned(), None)
+            }
+            other => return other,
+        };
+        lock(&self.narrowed).insert(task.test, shown);
+        Verdict::BoundByBound { reason }
+    }
+
+    /// What a test comes to that was searched bound by bound since its last bound has failed: that failure if no other was found. With it
+    /// comes what should be said of that.
+    pub(super) fn narrowed(&self, task: Task, verdict: Verdict) -> (Verdict, Option<String>) {
+        let Some(Some((model, failure))) = lock(&self.narrowed).get(&task.test).cloned() else {
+            return (verdict, None);
+        };
+        let why = match &verdict {
+            Verdict::Incomplete { reason } => {
+                format!(
+                    "{reason} at bound {}, before a failure with the fewest preemptions was found",
+                    task.min_bound
+                )
+            }
+            Verdict::Holds { last, .. } if *last || !self.has_more_than(task) => {
+                "Searched bound by bound the test has not failed: it does not do the same every time"
+                    .to_owned()
+            }
+            _ => return (verdict, None),
+        };
+        let note = format!("Found at once, with {}; {why}", preemptions(failure.bound));
+        (Verdict::Failed { model, failure }, Some(note))
+    }
+}
