@@ -88,6 +88,21 @@ fn a_run_that_is_killed_again_and_again_comes_to_the_same() {
 }
 
 #[test]
+fn a_search_at_once_that_is_killed_goes_on_where_it_was() {
+    let _alone = tool::alone();
+    let cut = killed(4, Duration::from_millis(1500), "test mutexes --max-bound unlimited --at-once");
+    assert!(cut > 0);
+    let resumed = "test mutexes --max-bound unlimited --at-once --resume";
+    // It was told apart from one that goes bound by bound.
+    let (code, text) = icb("test few_counters --max-bound 2 --at-once");
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = icb("test few_counters --max-bound 2 --resume");
+    assert!(code == 0 && text.contains("ok bound 0 "), "{text}");
+    let (code, text) = icb(resumed);
+    assert!(code == 0 && text.contains("(exhaustive)") && !text.contains("ok bound 0 "), "{text}");
+}
+
+#[test]
 #[ignore = "takes minutes: cargo test --release -p icb-tests --test interruption -- --ignored --nocapture killed"]
 fn killed_every_two_seconds_fifty_times() {
     let _alone = tool::alone();

@@ -73,10 +73,14 @@ impl Worker {
     /// promoted is not in it.
     fn journal(&self) -> Option<(PathBuf, u64)> {
         let settings = &self.settings;
-        let one_bound = settings.max_bound == Some(settings.min_bound);
+        let name = match settings.max_bound {
+            Some(bound) if bound == settings.min_bound => format!("journal-{bound}"),
+            None if settings.at_once => "journal-all".to_owned(),
+            _ => return None,
+        };
         let alone =
             settings.on_race == OnRace::Promote || settings.keep_going || settings.measured_executions > 0;
-        let path = self.file(&format!("journal-{}", settings.min_bound)).filter(|_| one_bound && !alone)?;
+        let path = self.file(&name).filter(|_| !alone)?;
         let key = settings.journal_key.as_ref()?;
         let text = format!(
             "{key} {:?} {} {:?} {} {} {}",

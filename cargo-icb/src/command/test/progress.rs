@@ -103,7 +103,10 @@ impl Run<'_> {
             parts: lock(&self.parts).get(&(task.test, task.min_bound)).cloned().unwrap_or_default(),
         };
         let directory = self.directory(task);
-        let journals = format!("journal-{}-", task.min_bound);
+        let journals = match task.max_bound {
+            Bound::Unlimited => "journal-all-".to_owned(),
+            Bound::Limited(bound) => format!("journal-{bound}-"),
+        };
         if lock(&self.rounds[task.test]).add(&directory, round).is_ok() {
             for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
                 if entry.file_name().to_string_lossy().starts_with(&journals) {
