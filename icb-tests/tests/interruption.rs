@@ -110,6 +110,34 @@ fn killed_every_two_seconds_fifty_times() {
     assert!(cut > 25, "the run was over after {cut} of 50 times");
 }
 
+/// Each bound is a process. What it leaves for the next one is all that costs more than it may, also what costs two more.
+#[test]
+fn searches_agree_where_each_bound_is_a_process() {
+    let _alone = tool::alone();
+    // By bound executions and states.
+    let counts = |arguments: &str| {
+        let (code, text) = icb(&format!("test queue --max-bound 2 {arguments}"));
+        assert_eq!(code, 0, "{text}");
+        let line = |line: String| {
+            let words: Vec<String> = line.split_whitespace().map(|word| word.replace(',', "")).collect();
+            let number = |index: usize| words[index].parse::<u64>().ok();
+            (words[0] == "bound").then(|| Some([number(1)?, number(2)?, number(4)?])).flatten()
+        };
+        figures(&text).into_iter().filter_map(line).collect::<Vec<_>>()
+    };
+    let every = counts("--reduction none");
+    assert_eq!(every, [[0, 22, 22], [1, 746, 386], [2, 11_354, 3_272]]);
+    assert_eq!(counts("--reduction none --at-once"), [[2, 22 + 746 + 11_354, 3_272]]);
+    let states =
+        |counts: &[[u64; 3]]| counts.iter().map(|&[bound, _, states]| (bound, states)).collect::<Vec<_>>();
+    let reduced = counts("");
+    assert_eq!(states(&reduced), states(&every));
+    // Each terminal state once, over all bounds up to this one.
+    let visited = counts("--reduction visited");
+    assert_eq!(visited, [[0, 22, 22], [1, 386, 386], [2, 3_272, 3_272]]);
+    assert_eq!(counts("--reduction visited --at-once"), [[2, 3_272, 3_272]]);
+}
+
 #[test]
 fn what_is_done_of_a_long_item_is_not_lost() {
     let _alone = tool::alone();

@@ -105,6 +105,17 @@ fn failures_are_found_at_their_bound() {
         let report = visited().explore(program);
         assert_eq!(report.failure.as_ref().map(|failure| failure.bound), Some(1), "{report:?}");
     }
-    let report = visited().explore(|| bluetooth::run(bluetooth::Version::Fixed, 2));
+    let fixed = || bluetooth::run(bluetooth::Version::Fixed, 2);
+    let report = visited().explore(fixed);
     assert!(report.failure.is_none() && report.complete, "{report:?}");
+    // It is the search with a table that has been run.
+    let counts = |report: &Report| {
+        report.bounds.iter().map(|bound| (bound.executions, bound.states)).collect::<Vec<_>>()
+    };
+    let search = explore(&mut Visited::new(Some(2)), &mut coroutines(fixed, Settings::default()));
+    assert_eq!(counts(&report), counts(&search));
+    let every = Builder::new().max_bound(2).reduction(Reduction::None).explore(fixed);
+    let sum = |report: &Report| report.bounds.iter().map(|bound| bound.executions).sum::<u64>();
+    assert!(sum(&report) < sum(&every), "{report:?} {every:?}");
+    assert_eq!(report.bounds.last().map(|bound| bound.states), every.bounds.last().map(|bound| bound.states));
 }

@@ -139,11 +139,22 @@ fn completeness(outcome: &Outcome, expects_failure: bool) -> Verdict {
 
 /// The figures of a task over all models of the test; `None` if no model told any.
 pub(crate) fn figures(outcome: &Outcome) -> Option<BoundReport> {
-    let told = outcome.models.values().flat_map(|told| told.bounds.iter().chain(&told.progress));
-    told.cloned().reduce(|sum, bound| add(sum, &bound))
+    let told = outcome.models.values().filter_map(|told| {
+        let bounds = told.bounds.iter().chain(&told.progress);
+        bounds.cloned().reduce(|sum, bound| follow(&sum, bound))
+    });
+    told.reduce(|sum, model| add(sum, &model))
 }
 
-/// Figures of two models, or of two bounds, together.
+/// Figures of a bound together with those of lower ones, whose states it has counted.
+fn follow(lower: &BoundReport, bound: BoundReport) -> BoundReport {
+    let (states, exhausted) = (bound.states.max(lower.states), bound.exhausted);
+    let mut sum = add(bound, lower);
+    (sum.states, sum.exhausted) = (states, exhausted);
+    sum
+}
+
+/// Figures of two models together.
 pub(crate) fn add(mut sum: BoundReport, other: &BoundReport) -> BoundReport {
     sum.bound = sum.bound.max(other.bound);
     sum.executions += other.executions;

@@ -42,7 +42,9 @@ pub struct Visited {
     /// `None`: until nothing is left.
     max_bound: Option<u32>,
     bound: u32,
-    /// The bound at which everything has begun anew: those below it are searched as a part of it.
+    /// The first bound that is asked for.
+    first: u32,
+    /// It, or the bound at which everything has begun anew: those below it are searched as a part of it.
     begun_anew_at: u32,
     /// Threads wait for each other in loops, and somebody is let on. Which one that is depends on the order in which threads were
     /// spawned and let on before: states are told apart by it, before they are looked up.
@@ -91,6 +93,7 @@ impl Visited {
         Visited {
             max_bound,
             bound: 0,
+            first: 0,
             begun_anew_at: 0,
             lets_on: false,
             anew: false,
@@ -116,6 +119,13 @@ impl Visited {
             is_in_step: false,
             divergence: None,
         }
+    }
+
+    /// Begins at the bound: those below it are searched as a part of it, since each pair is to be met first where it costs least.
+    #[must_use]
+    pub fn from_bound(mut self, bound: u32) -> Self {
+        (self.first, self.begun_anew_at) = (bound, bound);
+        self
     }
 
     /// States reached with a context bound of exactly 0, 1, 2, …, terminal or not.
@@ -350,8 +360,8 @@ impl Strategy for Visited {
     fn begin(&mut self) -> bool {
         if self.anew {
             let begun_anew_at = self.bound();
-            let Visited { lets_on, max_bound, .. } = *self;
-            *self = Visited { lets_on, begun_anew_at, ..Visited::new(max_bound) };
+            let Visited { lets_on, max_bound, first, .. } = *self;
+            *self = Visited { lets_on, first, begun_anew_at, ..Visited::new(max_bound) };
         }
         self.cursor = 0;
         self.script.clear();
@@ -411,7 +421,7 @@ impl Strategy for Visited {
     }
 
     fn restart(&mut self) {
-        *self = Visited::new(self.max_bound);
+        *self = Visited::new(self.max_bound).from_bound(self.first);
     }
 
     fn chooser(&mut self) -> &mut dyn Chooser {

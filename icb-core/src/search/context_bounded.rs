@@ -45,7 +45,7 @@ struct Item {
 pub struct ContextBounded<R = Everything> {
     reduction: R,
     max_bound: Option<u32>,
-    /// Work for the bound after the last one is kept.
+    /// Work for bounds after the last one is kept.
     carries: bool,
     /// Where work for later bounds goes if there is much of it.
     spill: Option<Arc<Spill>>,
@@ -93,7 +93,7 @@ impl<R: Reduction> ContextBounded<R> {
         }
     }
 
-    /// Keeps the work for the bound after the last one too, so that another process can go on with it.
+    /// Keeps the work for bounds after the last one too, so that another process can go on with it.
     #[must_use]
     pub fn carrying(mut self, carries: bool) -> Self {
         self.carries = carries;
@@ -107,23 +107,24 @@ impl<R: Reduction> ContextBounded<R> {
         self
     }
 
-    /// What is left for the next bound, to be carried to another process.
-    pub fn take_frontier(&mut self) -> Option<Frontier> {
-        self.later.pop_front()
+    /// What is left for the next bound and those after it (a choice may cost more than 1), to be carried to another process. Empty: nothing.
+    pub fn take_frontiers(&mut self) -> Vec<Frontier> {
+        std::mem::take(&mut self.later).into()
     }
 
-    /// Begins at `bound`, with what an earlier search has left for it.
-    pub fn resume(&mut self, bound: u32, frontier: Frontier) {
+    /// Begins at `bound`, with what an earlier search has left for it and for the bounds after it.
+    pub fn resume(&mut self, bound: u32, frontiers: Vec<Frontier>) {
         self.restart();
         self.bound = bound;
-        self.current = frontier;
+        self.later = frontiers.into();
+        self.current = self.later.pop_front().unwrap_or_default();
         self.started = true;
     }
 
     /// Whether work for this bound is kept.
     #[inline]
     fn keeps_bound(&self, bound: u32) -> bool {
-        self.max_bound.is_none_or(|max| bound <= max + u32::from(self.carries))
+        self.carries || self.max_bound.is_none_or(|max| bound <= max)
     }
 
     /// Looks for the next work item of the current bound.

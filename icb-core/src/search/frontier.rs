@@ -143,19 +143,37 @@ impl Frontier {
         read_group(&self.bytes, &mut position.at, group)
     }
 
-    /// Writes the frontier as a file: header with the key of what it belongs to, the states reached so far, the items.
+    /// Writes the frontiers of one bound after another as a file: header with the key of what they belong to, the states reached so far,
+    /// the items.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_file(&mut self, file: impl Write, key: u64, states: &[u128]) -> io::Result<()> {
+    pub fn write_file(
+        frontiers: &mut [Frontier],
+        file: impl Write,
+        key: u64,
+        states: &[u128],
+    ) -> io::Result<()> {
         let mut file = Summed { inner: file, sum: Sum::default() };
         file.write_all(MAGIC)?;
-        let byte_count = self.spilled_byte_count() + self.bytes.len() as u64;
-        for number in [key, states.len() as u64, self.item_count, byte_count] {
+        for number in [key, states.len() as u64, frontiers.len() as u64] {
             file.write_all(&number.to_le_bytes())?;
         }
         for state in states {
             file.write_all(&state.to_le_bytes())?;
+        }
+        for frontier in frontiers {
+            frontier.write_items(&mut file)?;
+        }
+        let sum = file.sum.value();
+        file.inner.write_all(&sum.to_le_bytes())?;
+        file.inner.flush()
+    }
+
+    fn write_items(&mut self, file: &mut Summed<impl Write>) -> io::Result<()> {
+        let byte_count = self.spilled_byte_count() + self.bytes.len() as u64;
+        for number in [self.item_count, byte_count] {
+            file.write_all(&number.to_le_bytes())?;
         }
         if let Some(chunks) = &mut self.chunks {
             let mut number = 0;
@@ -164,13 +182,10 @@ impl Frontier {
                 number += 1;
             }
         }
-        file.write_all(&self.bytes)?;
-        let sum = file.sum.value();
-        file.inner.write_all(&sum.to_le_bytes())?;
-        file.inner.flush()
+        file.write_all(&self.bytes)
     }
 
-    /// Reads what [`write_file`](Self::write_file) wrote; `spill` says where it spills.
+    /// Reads what [`write_file`](Self::write_file) wrote; `spill` says where they spill.
     ///
     /// # Errors
     /// If the file is no frontier, is damaged, belongs to another key, or cannot be read.
@@ -178,20 +193,43 @@ impl Frontier {
         file: impl Read,
         key: u64,
         spill: Option<&Arc<Spill>>,
-    ) -> Result<(Self, Vec<u128>), FrontierError> {
+    ) -> Result<(Vec<Self>, Vec<u128>), FrontierError> {
         let mut file = Summed { inner: file, sum: Sum::default() };
         let mut magic = [0; 8];
         if file.take(&mut magic).is_err() || magic != *MAGIC {
             return Err(FrontierError::Magic);
         }
-        let [found, state_count, item_count, byte_count] =
-            [file.number()?, file.number()?, file.number()?, file.number()?];
+        let [found, state_count, count] = [file.number()?, file.number()?, file.number()?];
         let mut states = Vec::new();
         for _ in 0..state_count {
             let mut state = [0; 16];
             file.take(&mut state)?;
             states.push(u128::from_le_bytes(state));
         }
+        let mut frontiers = Vec::new();
+        for _ in 0..count {
+            frontiers.push(Frontier::read_items(&mut file, spill)?);
+        }
+        let sum = file.sum.value();
+        if file.number()? != sum {
+            return Err(FrontierError::Damaged("its checksum does not match"));
+        }
+        match file.take(&mut [0]) {
+            Ok(()) => return Err(FrontierError::Damaged("its length is not the one it names")),
+            Err(FrontierError::Damaged(_)) => {}
+            Err(error) => return Err(error),
+        }
+        if found != key {
+            return Err(FrontierError::Foreign);
+        }
+        Ok((frontiers, states))
+    }
+
+    fn read_items(
+        file: &mut Summed<impl Read>,
+        spill: Option<&Arc<Spill>>,
+    ) -> Result<Frontier, FrontierError> {
+        let [item_count, byte_count] = [file.number()?, file.number()?];
         let mut frontier = Frontier { item_count, ..Frontier::spilling(spill) };
         let mut left = byte_count;
         let (mut at, mut group) = (0, Group::default());
@@ -213,19 +251,7 @@ impl Frontier {
                 frontier.bytes.extend_from_slice(&rest);
             }
         }
-        let sum = file.sum.value();
-        if file.number()? != sum {
-            return Err(FrontierError::Damaged("its checksum does not match"));
-        }
-        match file.take(&mut [0]) {
-            Ok(()) => return Err(FrontierError::Damaged("its length is not the one it names")),
-            Err(FrontierError::Damaged(_)) => {}
-            Err(error) => return Err(error),
-        }
-        if found != key {
-            return Err(FrontierError::Foreign);
-        }
-        Ok((frontier, states))
+        Ok(frontier)
     }
 }
 
@@ -255,7 +281,7 @@ fn read_pairs(reader: &mut Reader<'_>, pairs: &mut Vec<(u32, u32)>) -> Option<()
 /// So many bytes of a frontier are kept in memory, if it spills.
 const CHUNK: usize = 8 << 20;
 
-const MAGIC: &[u8; 8] = b"ICBFRN2\n";
+const MAGIC: &[u8; 8] = b"ICBFRN3\n";
 
 /// FNV-1a over 64-bit words: guards against damage, not against malice.
 #[derive(Default)]
@@ -341,9 +367,9 @@ mod tests {
         std::iter::from_fn(|| frontier.read(&mut position, &mut group).map(|()| group.clone())).collect()
     }
 
-    fn to_file(frontier: &mut Frontier, key: u64, states: &[u128]) -> Vec<u8> {
+    fn to_file(frontiers: &mut [Frontier], key: u64, states: &[u128]) -> Vec<u8> {
         let mut file = Vec::new();
-        frontier.write_file(&mut file, key, states).unwrap();
+        Frontier::write_file(frontiers, &mut file, key, states).unwrap();
         file
     }
 
@@ -378,9 +404,10 @@ mod tests {
             assert_eq!(frontier.read(&mut position, &mut found), None);
         };
         check(&mut frontier);
-        let file = to_file(&mut frontier, 9, &[7]);
+        let file = to_file(std::slice::from_mut(&mut frontier), 9, &[7]);
         for spill in [None, frontier.chunks.as_ref().map(|chunks| chunks.spill())] {
             let (mut read, states) = Frontier::read_file(&file[..], 9, spill).unwrap();
+            let mut read = read.pop().unwrap();
             assert_eq!(
                 (states, read.len(), spill.is_some()),
                 (vec![7], u64::from(count), read.byte_count() < 3 * CHUNK)
@@ -406,11 +433,13 @@ mod tests {
 
     #[test]
     fn files_round_trip_and_damage_is_seen() {
-        let (mut frontier, groups) = filled();
-        let file = to_file(&mut frontier, 9, &[1, u128::MAX]);
+        let (frontier, groups) = filled();
+        let mut frontiers = [frontier, Frontier::default(), filled().0];
+        let file = to_file(&mut frontiers, 9, &[1, u128::MAX]);
         let read = |file: &[u8], key| Frontier::read_file(file, key, None);
         let (mut found, states) = read(&file, 9).unwrap();
-        assert_eq!((groups_of(&mut found), states), (groups, vec![1, u128::MAX]));
+        let found: Vec<Vec<Group>> = found.iter_mut().map(groups_of).collect();
+        assert_eq!((found, states), (vec![groups.clone(), Vec::new(), groups], vec![1, u128::MAX]));
         assert_eq!(read(&file, 8).unwrap_err(), FrontierError::Foreign);
         assert_eq!(read(b"nonsense", 9).unwrap_err(), FrontierError::Magic);
         for cut in [12, 40, file.len() - 1] {

@@ -26,6 +26,9 @@ const REPLAY_RESERVE: usize = 512 * 1024;
 /// So many other assignments of random numbers are tried, to see whether a test depends on them.
 const OTHER_SEEDS: u64 = 3;
 
+/// What lower bounds have left for this one and for those after it, and the states that they have reached.
+type Carried = (Vec<Frontier>, Vec<u128>);
+
 /// One exploration at a time: statics of the program are shared by all of them.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -194,9 +197,9 @@ impl Worker {
                 let mut search =
                     ContextBounded::new(settings.max_bound).carrying(carries).spilling(spill.clone());
                 if !first {
-                    match self.load_frontier(spill.as_ref()) {
-                        Ok(Some((frontier, states))) => {
-                            search.resume(settings.min_bound, frontier);
+                    match self.load_frontiers(spill.as_ref()) {
+                        Ok(Some((frontiers, states))) => {
+                            search.resume(settings.min_bound, frontiers);
                             explorer.add_states(states);
                         }
                         Ok(None) => {}
@@ -208,7 +211,7 @@ impl Worker {
                 }
                 let report = explorer.run(&mut search, &mut program);
                 if carries && report.stopped.is_none() {
-                    self.save_frontier(&mut search, explorer.states().iter().copied().collect());
+                    self.save_frontiers(&mut search, explorer.states().iter().copied().collect());
                 }
                 report
             }
@@ -324,7 +327,7 @@ impl Worker {
         Some(Arc::new(Spill::new(directory, Box::new(refuse))))
     }
 
-    fn load_frontier(&self, spill: Option<&Arc<Spill>>) -> Result<Option<(Frontier, Vec<u128>)>, String> {
+    fn load_frontiers(&self, spill: Option<&Arc<Spill>>) -> Result<Option<Carried>, String> {
         let Some(path) = self.frontier_path(self.settings.min_bound) else { return Ok(None) };
         match File::open(&path) {
             Ok(file) => Frontier::read_file(BufReader::new(file), self.frontier_key(), spill)
@@ -335,14 +338,13 @@ impl Worker {
         }
     }
 
-    fn save_frontier(&self, search: &mut ContextBounded, states: Vec<u128>) {
+    fn save_frontiers(&self, search: &mut ContextBounded, states: Vec<u128>) {
         let bound = search.bound() + 1;
-        let (Some(mut frontier), Some(path)) = (search.take_frontier(), self.frontier_path(bound)) else {
-            return;
-        };
+        let mut frontiers = search.take_frontiers();
+        let Some(path) = self.frontier_path(bound).filter(|_| !frontiers.is_empty()) else { return };
         let temporary = path.with_extension("new");
         let written = File::create(&temporary).and_then(|file| {
-            frontier.write_file(BufWriter::new(file), self.frontier_key(), &states)?;
+            Frontier::write_file(&mut frontiers, BufWriter::new(file), self.frontier_key(), &states)?;
             std::fs::rename(&temporary, &path)
         });
         if written.is_err() {

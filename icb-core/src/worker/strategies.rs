@@ -4,7 +4,7 @@ use super::builder::ReductionKind;
 use super::settings::Settings;
 use crate::explore::Limits;
 use crate::program::Strategy;
-use crate::reduction::{PartialOrder, SplitSearch};
+use crate::reduction::{PartialOrder, SplitSearch, Visited};
 use crate::search::{
     ContextBounded, DelayBounded, DepthBounded, DepthFirst, Priority, RandomWalk, StackDiscipline,
 };
@@ -18,6 +18,9 @@ pub(super) fn strategy(settings: &Settings) -> Box<dyn Strategy> {
     match settings.strategy {
         StrategyKind::ContextBounded if settings.reduction == ReductionKind::PartialOrder => {
             Box::new(SplitSearch::new(partial_order(settings)))
+        }
+        StrategyKind::ContextBounded if settings.reduction == ReductionKind::Visited => {
+            Box::new(Visited::new(settings.max_bound).from_bound(settings.min_bound))
         }
         StrategyKind::ContextBounded => Box::new(ContextBounded::new(settings.max_bound)),
         StrategyKind::DepthFirst => Box::new(DepthFirst::new()),
