@@ -21,6 +21,7 @@ use icb_tests::programs::{
 use icb_tests::random_real::generate;
 use icb_tests::random_real::walk::run;
 use icb_tests::searches::{coroutines, without_spurious};
+use icb_tests::seeds;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -71,6 +72,45 @@ fn seeded_bugs_searched_at_once_are_the_same() {
         assert_eq!(failure(Builder::new().max_bound(MAX_BOUND).at_once(true)), by_bounds, "{name}");
         assert_eq!(failure(Builder::new().unbounded().at_once(true)), by_bounds, "{name}");
     }
+}
+
+/// The same of random programs, and those that pass have the same states.
+#[test]
+fn random_programs_searched_at_once_come_to_the_same() {
+    let mut by_bound = [0_usize; MAX_BOUND as usize + 1];
+    for seed in seeds::from_environment().unwrap_or(5_000_000..5_000_300) {
+        let program = Arc::new(generate::program(seed));
+        let explore = |bound: Option<u32>, at_once: bool| {
+            let body = program.clone();
+            let builder = Builder::new().max_steps(600).max_executions(20_000).at_once(at_once);
+            let builder = bound.map_or(builder.clone().unbounded(), |bound| builder.max_bound(bound));
+            let report = builder.explore(move || run(&body, std::mem::forget));
+            // Too many executions to tell.
+            (report.failure.is_some() || report.stopped.is_none()).then_some(report)
+        };
+        let found = |report: &Report| {
+            let failure = report.failure.as_ref()?;
+            Some((failure.bound, failure.schedule.to_string()))
+        };
+        let (Some(by_bounds), Some(at_once)) =
+            (explore(Some(MAX_BOUND), false), explore(Some(MAX_BOUND), true))
+        else {
+            continue;
+        };
+        let expected = found(&by_bounds);
+        assert_eq!(found(&at_once), expected, "{program}");
+        match &expected {
+            Some((bound, _)) => by_bound[*bound as usize] += 1,
+            None => {
+                let states = |report: &Report| report.bounds.last().map(|bound| (bound.bound, bound.states));
+                assert_eq!(states(&at_once), states(&by_bounds), "{program}");
+            }
+        }
+        for report in [explore(None, true), explore(None, false)].into_iter().flatten() {
+            assert!(expected.is_none() || found(&report) == expected, "{program}");
+        }
+    }
+    println!("failing at bound 0, 1, 2, 3: {by_bound:?}");
 }
 
 /// Two threads count in turns, and another may come in between, which takes a preemption more: four are needed, and beyond bound 2
