@@ -168,7 +168,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "N", default_value = "2", env = "ICB_MAX_BOUND")]
     pub(crate) max_bound: Bound,
     /// Search the last bound at once, which is sooner done where nothing fails; a test that fails is then searched bound by bound
-    #[arg(long, conflicts_with = "shard")]
+    #[arg(long)]
     pub(crate) at_once: bool,
     /// Go on with what an earlier run of the same command was stopped at
     #[arg(long)]

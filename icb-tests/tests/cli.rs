@@ -73,7 +73,6 @@ fn bad_input_is_refused_in_one_sentence() {
         ("test --max-bound -1", USAGE, ["'-1'", ""]),
         ("test --max-time soon", USAGE, ["'soon'", "a duration is"]),
         ("test --at-once --strategy dfs", USAGE, ["--at-once", "leave out --strategy"]),
-        ("test --at-once --shard 1/2", USAGE, ["'--at-once'", "'--shard <K/N>'"]),
         ("test -p nowhere", USAGE, ["there is no package `nowhere`", "it has cases"]),
         ("test --manifest-path nowhere/Cargo.toml", USAGE, ["nowhere/Cargo.toml", "error: "]),
         ("test --instrument nowhere", USAGE, ["there is no package `nowhere` to instrument", "--instrument"]),

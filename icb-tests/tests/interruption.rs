@@ -289,6 +289,14 @@ fn shards_put_together_are_the_whole() {
     let merge = format!("merge {}", directory.display());
     let (code, merged) = icb(&merge);
     assert_eq!((code, figures(&merged)), (0, figures(&whole)), "{merged}");
+    for bound in ["3", "unlimited"] {
+        let at_once = tool::target(env!("CARGO_TARGET_TMPDIR")).join(format!("tmp/at-once-{bound}"));
+        let selection = format!("sums --max-bound {bound} --at-once");
+        let (_, whole) = icb(&format!("test {selection}"));
+        run_shards(3, &selection, &at_once);
+        let (code, merged) = icb(&format!("merge {}", at_once.display()));
+        assert_eq!((code, figures(&merged)), (0, figures(&whole)), "{merged}");
+    }
 
     let refused = |named: &[&str]| {
         let (code, text) = icb(&merge);
@@ -309,9 +317,10 @@ fn shards_put_together_are_the_whole() {
     damaged[third.len() / 2] ^= 1;
     fs::write(file("shard-3-of-4"), &damaged).unwrap();
     refused(&["shard-3-of-4.icbshard is damaged"]);
-    let foreign = "few_counters stack --max-bound 3 --max-steps 19999";
-    icb(&format!("test {foreign} --shard 3/4 --shard-dir {}", directory.display()));
-    refused(&["shard-3-of-4.icbshard does not belong to", "other settings"]);
+    for other in ["--max-steps 19999", "--at-once"] {
+        icb(&format!("test {selection} {other} --shard 3/4 --shard-dir {}", directory.display()));
+        refused(&["shard-3-of-4.icbshard does not belong to", "other settings"]);
+    }
 
     // A shard in two parts.
     fs::remove_file(file("shard-3-of-4")).unwrap();

@@ -19,6 +19,13 @@ fn few_counters() {
     model(|| counter_racy(4, 2));
 }
 
+/// Not that long.
+#[test]
+#[ignore = "for `cargo icb test --ignored`"]
+fn sums() {
+    model(|| mutex_counter(3, 3));
+}
+
 #[test]
 #[ignore = "for `cargo icb test --ignored`"]
 fn mutexes() {

@@ -35,6 +35,10 @@ impl Run<'_> {
     /// What a test comes to whose last bound was searched at once. It has to be searched bound by bound if it failed, or if it has told
     /// nothing about that bound.
     pub(super) fn at_once(&self, task: Task, outcome: Option<&Outcome>, verdict: Verdict) -> Verdict {
+        if self.arguments.shard.is_some() {
+            // What another shard finds is not known here.
+            return verdict;
+        }
         let limits_itself = || outcome.is_some_and(|o| o.models.values().any(|told| told.bounds.is_empty()));
         let (reason, shown) = match verdict {
             Verdict::Failed { model, failure } => {
@@ -51,8 +55,15 @@ impl Run<'_> {
     }
 
     /// What a test comes to that was searched bound by bound since its last bound has failed: that failure if no other was found. With it
-    /// comes what should be said of that.
+    /// comes what should be said of that, as of what a shard has found at once.
     pub(super) fn narrowed(&self, task: Task, verdict: Verdict) -> (Verdict, Option<String>) {
+        if let Verdict::Failed { failure, .. } = &verdict
+            && self.is_at_once(task)
+            && failure.bound > 0
+        {
+            let note = "Found at once by one shard: another failure may have fewer preemptions; a run without --at-once finds the fewest";
+            return (verdict, Some(note.to_owned()));
+        }
         let Some(Some((model, failure))) = lock(&self.narrowed).get(&task.test).cloned() else {
             return (verdict, None);
         };

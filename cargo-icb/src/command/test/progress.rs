@@ -183,7 +183,8 @@ impl Run<'_> {
                     parts: models,
                 });
             }
-            let key = lock(&self.rounds[number]).key.split(' ').next().unwrap_or_default().to_owned();
+            let key = lock(&self.rounds[number]).key.clone();
+            let key = key.strip_suffix(&format!(" {shard}")).unwrap_or(&key).to_owned();
             tests.push(ShardTest { name: test.id.to_string(), key, rounds });
         }
         let result = ShardResult {
