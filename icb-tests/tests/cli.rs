@@ -188,6 +188,32 @@ fn the_last_bound_can_be_searched_at_once() {
     icb(&format!("{all} --resume counts")).check(PASSED, &["bound 3 at once", "1 passed"]);
 }
 
+/// Searches that do not go by bounds are one process for each test, and prove something only where they leave nothing out.
+#[test]
+fn other_searches_claim_what_they_have_done() {
+    let _alone = tool::alone();
+    let test = |strategy: &str| icb(&format!("test --test holding counts --strategy {strategy}"));
+    for strategy in ["dfs", "idfs"] {
+        let line = "ok no bound cases::holding::counts_under_a_lock  6 executions, 2 states, ";
+        test(strategy).check(PASSED, &[line, "no failure in any execution (exhaustive)"]);
+    }
+    for (strategy, line) in [
+        ("db:3", "incomplete no bound cases::holding::counts_under_a_lock  1 execution, "),
+        (
+            "random:3",
+            "incomplete no bound cases::holding::counts_under_a_lock  10,000 executions, 2 states, ",
+        ),
+        ("pct:3:5", "incomplete no bound cases::holding::counts_under_a_lock  10,000 executions, 2 states, "),
+        ("delay", "incomplete up to 2  cases::holding::counts_under_a_lock  9 executions, 2 states, "),
+        ("kiss", "incomplete no bound cases::holding::counts_under_a_lock  2 executions, 2 states, "),
+    ] {
+        test(strategy).check(INCOMPLETE, &[line, "nothing is proved"]);
+    }
+    test("pct:x").check(USAGE, &["`pct:x` is no strategy", "pct[:DEPTH[:SEED]]"]);
+    icb("test --test failing panics --strategy random:3")
+        .check(FAILED, &["FAILED no bound cases::failing::panics", "panic: lost an increment"]);
+}
+
 /// The search with a table of states: the same verdicts at the same bounds, and the failure replays.
 #[test]
 fn states_are_visited_once() {

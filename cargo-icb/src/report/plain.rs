@@ -43,7 +43,8 @@ pub(crate) fn finished(name: &str, finished: &Finished) -> String {
 pub(crate) fn bound(task: Task) -> String {
     match task.max_bound {
         Bound::Unlimited => "no bound".to_owned(),
-        Bound::Limited(_) => format!("bound {:<2}", task.min_bound),
+        Bound::Limited(bound) if bound == task.min_bound => format!("bound {bound:<2}"),
+        Bound::Limited(bound) => format!("up to {bound:<2}"),
     }
 }
 

@@ -32,7 +32,8 @@ impl Plan {
         let (first, last) = match max_bound {
             Bound::Limited(bound) if by_bounds && at_once => (bound, max_bound),
             _ if by_bounds && !at_once => (0, Bound::Limited(0)),
-            _ => (0, max_bound),
+            _ if by_bounds || strategy == StrategyKind::DelayBounded => (0, max_bound),
+            _ => (0, Bound::Unlimited),
         };
         let waiting = (0..test_count).map(|test| Task { min_bound: first, test, max_bound: last }).collect();
         let max_bound = if by_bounds { max_bound } else { Bound::Limited(0) };
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn depth_first_is_one_task() {
-        let mut plan = Plan::new(1, Bound::Unlimited, StrategyKind::DepthFirst, false);
+        let mut plan = Plan::new(1, Bound::Limited(2), StrategyKind::DepthFirst, false);
         let task = plan.next().unwrap();
         assert_eq!((task.min_bound, task.max_bound), (0, Bound::Unlimited));
         plan.finish(task, &HOLDS);
