@@ -188,6 +188,47 @@ fn the_last_bound_can_be_searched_at_once() {
     icb(&format!("{all} --resume counts")).check(PASSED, &["bound 3 at once", "1 passed"]);
 }
 
+#[test]
+fn options_do_what_they_say() {
+    let _alone = tool::alone();
+    let test =
+        |name: &str, options: &str| icb(&format!("test --test options --max-bound 1 {name} {options}"));
+    for (name, failure, option) in [
+        ("relies_on_a_weak_exchange", "panic: it failed", "--spurious=false"),
+        ("panics_where_nobody_joins", "panic: nobody sees this", "--allow-unjoined-panics"),
+        ("takes_a_large_stack", "overflowed its stack of 262144 bytes", "--stack-size 4194304"),
+        // Where accesses are checked, frees are too.
+        (
+            "frees_what_it_has_not_acquired",
+            "use after free: memory is freed after an atomic",
+            "--no-accesses",
+        ),
+    ] {
+        test(name, "").check(FAILED, &[failure]);
+        test(name, option).check(PASSED, &["1 passed, 0 failed"]);
+    }
+    test("frees_what_it_has_not_acquired", "--no-accesses --check-frees")
+        .check(FAILED, &["use after free: "]);
+    for (options, code, executions) in [
+        ("--reduction none", PASSED, "bound 1              2 executions           2 states"),
+        (
+            "--reduction none --granularity access",
+            PASSED,
+            "bound 1              4 executions           2 states",
+        ),
+        ("--reduction none --spill", PASSED, "bound 1              2 executions           2 states"),
+        ("--strategy kiss --sequential", INCOMPLETE, "no bound             2 executions           2 states"),
+        (
+            "--strategy kiss --max-pending 1",
+            INCOMPLETE,
+            "no bound             2 executions           2 states",
+        ),
+    ] {
+        test("writes_under_a_lock", options).check(code, &[executions]);
+    }
+    test("relies_on_a_weak_exchange", "--simplify 1s").check(FAILED, &["simpler (2 tried)"]);
+}
+
 /// Searches that do not go by bounds are one process for each test, and prove something only where they leave nothing out.
 #[test]
 fn other_searches_claim_what_they_have_done() {
