@@ -19,6 +19,7 @@ pub use selection::{Why, selection};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use words::Names;
+#[cfg(feature = "runtime")]
 pub(crate) use words::short_type;
 
 /// How much is shown, and in which space.
@@ -193,6 +194,7 @@ pub fn place_in_program(frames: &[Frame]) -> Option<&SourceLocation> {
 
 /// A place where something was done, unless it is one of the machinery (a `drop` of std's tells no other): then the innermost one of the
 /// program that has led there.
+#[cfg(feature = "runtime")]
 #[must_use]
 pub(crate) fn in_program(place: SourceLocation, frames: &[Frame]) -> SourceLocation {
     let theirs = is_machinery_file(&place.file).then(|| place_in_program(frames)).flatten().cloned();
