@@ -286,6 +286,9 @@ pub(crate) struct HabitArgs {
     /// Refused: documentation tests are compiled by rustdoc, and cannot be explored
     #[arg(long, hide = true)]
     doc: bool,
+    /// Refused: another command does it
+    #[arg(long, hide = true)]
+    no_run: bool,
 }
 
 impl HabitArgs {
@@ -294,13 +297,16 @@ impl HabitArgs {
     /// # Errors
     /// In one sentence.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if !self.doc {
-            return Ok(());
-        }
-        Err(Error::Usage(
-            "--doc: documentation tests are compiled by rustdoc, and cannot be explored; move the example into a #[test]"
-                .to_owned(),
-        ))
+        let refused = match self {
+            HabitArgs { doc: true, .. } => {
+                "--doc: documentation tests are compiled by rustdoc, and cannot be explored; move the example into a #[test]"
+            }
+            HabitArgs { no_run: true, .. } => {
+                "--no-run: leave it out, or let `cargo icb list` build the tests, which runs none"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Usage(refused.to_owned()))
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) const HELP: &str = "\
 Exit codes:
   0  everything asked for was proved or passed
   1  a test failed, or a replay showed its failure
-  2  the command line or a setting is wrong
+  2  the command line or a setting is wrong, or what is told cannot be written
   3  the tests could not be built
   4  there are no tests, or none matches
   5  nothing failed, but something was cut short by a limit

@@ -6,6 +6,7 @@
 use crate::cargo::tests::{TargetId, TestId};
 use crate::cli::BuildArgs;
 use crate::exit_code::Error;
+use crate::resume::checksum;
 use crate::settings::Search;
 use icb_core::trace::{Failure, FailureKind, Schedule};
 use serde::{Deserialize, Serialize};
@@ -241,6 +242,10 @@ pub(crate) fn test_path(test: &TestId) -> PathBuf {
     [&test.target.package, &test.target.label, &test.name].iter().map(|part| file_name(part)).collect()
 }
 
+/// Longest name of a file or directory that is made from a name; file systems allow 255 bytes, and something is put behind it.
+const MAX_FILE_NAME: usize = 200;
+
+/// What is too long is cut, and told from others by a checksum of all of it.
 fn file_name(name: &str) -> String {
     let mut safe = String::new();
     for byte in name.replace("::", ".").bytes() {
@@ -248,6 +253,10 @@ fn file_name(name: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => safe.push(char::from(byte)),
             _ => safe += &format!("%{byte:02x}"),
         }
+    }
+    if safe.len() > MAX_FILE_NAME {
+        safe.truncate(MAX_FILE_NAME - 17);
+        safe += &format!("-{}", checksum(name.as_bytes()));
     }
     safe
 }
@@ -292,6 +301,19 @@ mod tests {
         store.save(&stored(&test)).unwrap();
         assert_eq!(store.all().len(), 1);
         assert!(fs::read_to_string(path).unwrap().contains(r#""schedule": "icb1:0*3!1*2,0""#));
+    }
+
+    #[test]
+    fn names_that_are_too_long_for_a_file_are_kept_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::new(directory.path());
+        let long = "case_".repeat(200);
+        for test in [id("p", "t", &format!("{long}1")), id("p", "t", &format!("{long}2"))] {
+            let path = store.save(&stored(&test)).unwrap();
+            assert!(path.file_name().unwrap().len() <= MAX_FILE_NAME + ".json".len(), "{path:?}");
+            assert_eq!(store.find(&test.name, &[]).unwrap(), stored(&test));
+        }
+        assert_eq!(store.all().len(), 2);
     }
 
     #[test]

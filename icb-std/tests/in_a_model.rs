@@ -512,3 +512,9 @@ fn stacks_have_the_size_that_was_asked_for() {
     assert_eq!(failure.kind, FailureKind::StackOverflow);
     assert!(failure.message.contains("overflowed its stack of 262144 bytes"), "{}", failure.message);
 }
+
+#[test]
+fn a_model_inside_a_model_is_a_mistake_of_the_test() {
+    let failure = explore(0, || drop(Builder::new().explore(|| ()))).failure.expect("it is refused");
+    assert!(failure.message.starts_with("a model cannot be run inside a model; "), "{}", failure.message);
+}

@@ -196,6 +196,29 @@ fn use_after_free<T: Send + Sync + 'static>(make: fn() -> T, use_it: fn(&T)) {
     assert_eq!(events(&failure.memory), [(MemoryEventKind::Allocated, 0)], "{name}");
 }
 
+/// The count is looked at by a `drop`, which tells no place but its own.
+#[test]
+fn an_arc_that_is_dropped_once_too_often_is_told_by_a_place_of_the_program() {
+    let report = Builder::new().explore(|| {
+        let pointer = Arc::into_raw(Arc::new(AtomicU32::new(0))).expose_provenance();
+        let child = thread::spawn(move || {
+            // SAFETY: the count is given up twice; that is what is to be found. The memory is still mapped.
+            unsafe { Arc::decrement_strong_count(std::ptr::with_exposed_provenance::<AtomicU32>(pointer)) };
+        });
+        // SAFETY: as above.
+        drop(unsafe { Arc::from_raw(std::ptr::with_exposed_provenance::<AtomicU32>(pointer)) });
+        child.join().unwrap();
+    });
+    let failure = report.failure.expect("the second drop uses what the first has freed");
+    assert_eq!(failure.kind, FailureKind::UseAfterFree, "{failure}");
+    assert!(failure.message.starts_with("Arc<AtomicU32> #"), "{failure}");
+    let places = failure.race.iter().flat_map(|race| race.iter().map(|access| &access.location));
+    for place in places.chain([&failure.location]) {
+        let file = place.as_ref().map_or("", |place| place.file.as_str());
+        assert!(file.ends_with("lifetimes.rs"), "{place:?}");
+    }
+}
+
 /// What became of a block, and who did it; each event has a place in this file.
 fn events(memory: &[MemoryEvent]) -> Vec<(MemoryEventKind, usize)> {
     for event in memory {

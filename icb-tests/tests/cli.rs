@@ -77,6 +77,7 @@ fn bad_input_is_refused_in_one_sentence() {
         ("test --manifest-path nowhere/Cargo.toml", USAGE, ["nowhere/Cargo.toml", "error: "]),
         ("test --instrument nowhere", USAGE, ["there is no package `nowhere` to instrument", "--instrument"]),
         ("test --doc", USAGE, ["--doc: documentation tests", "move the example into a #[test]"]),
+        ("test --no-run", USAGE, ["--no-run: leave it out", "cargo icb list"]),
         ("test --features nowhere", NOT_BUILT, ["nowhere", "the tests could not be built"]),
         ("test --test nowhere", NOT_BUILT, ["nowhere", "the tests could not be built"]),
         ("test --lib", NO_TESTS, ["there are no tests", "select another package or target"]),
@@ -108,6 +109,44 @@ fn bad_input_is_refused_in_one_sentence() {
         .check(USAGE, &["no-directory", "name another directory with --target-dir"]);
     let said = icb_with("cases", "test", &[("ICB_MAX_BOUND", "two")]);
     said.check(USAGE, &["'two'", "a bound is a number of preemptions"]);
+}
+
+#[test]
+fn settings_that_no_model_can_have_are_refused() {
+    let _alone = tool::alone();
+    for (arguments, words) in [
+        ("--stack-size 1", "a stack of 1 bytes is too small; give at least 16384"),
+        ("--stack-size 999999999999999", "a stack of 999999999999999 bytes is too large; give at most "),
+        ("--max-steps 0", "max_steps is 0; give at least 1"),
+    ] {
+        icb(&format!("test --test holding {arguments} counts")).check(USAGE, &[words, "1 not run"]);
+    }
+}
+
+/// What is told to a full disk is lost, and the exit code says so; that nobody reads it any more is no mistake.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_cannot_be_told_is_an_error() {
+    let _alone = tool::alone();
+    icb("test --test holding --max-bound 0 counts").check(PASSED, &[]);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
+    for format in ["human", "json"] {
+        let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
+        command
+            .current_dir(&directory)
+            .arg("show")
+            .arg("--target-dir")
+            .arg(target())
+            .args(["--message-format", format]);
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command.stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("error: cannot write to the standard output: "), "{said}");
+        assert_eq!(output.status.code(), Some(USAGE), "{said}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(command.stdout(writer).output().unwrap().status.code(), Some(PASSED));
+    }
 }
 
 #[test]

@@ -7,8 +7,8 @@ use icb_core::runtime::{self, CoroutineProgram, backtrace_count};
 use icb_core::trace::table::{Options, Why, render, selection};
 use icb_core::trace::{Failure, Schedule};
 use icb_std::model::{Builder, Reduction};
-use icb_std::sync::Arc;
 use icb_std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use icb_std::sync::{Arc, mpsc};
 use icb_std::thread;
 use icb_tests::programs::{bluetooth, lock_order, lost_wakeup, treiber, work_stealing_queue as queue};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -136,6 +136,38 @@ fn what_makes_no_difference_is_folded() {
     assert_eq!(objects[0], objects[1]);
     let table = table_of(&failure).join("\n");
     assert!(!table.contains("shared.1") && table.contains("more step"), "{table}");
+}
+
+/// Of the looks at what has not been written yet, the last one makes the orders of those before it.
+#[test]
+fn no_order_is_told_that_others_make() {
+    let _alone = alone();
+    let failure = explained(|| {
+        let number = Arc::new(AtomicU32::new(0));
+        let theirs = number.clone();
+        let (sender, receiver) = mpsc::channel();
+        let other = thread::spawn(move || {
+            let seen = [theirs.load(SeqCst), theirs.load(SeqCst), theirs.load(SeqCst)];
+            sender.send(seen).unwrap();
+            sender.send(seen).unwrap();
+        });
+        let seen = receiver.recv().unwrap();
+        number.store(1, SeqCst);
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(1)), Ok(seen), "it expires early");
+        other.join().unwrap();
+    });
+    let steps = &failure.trace.steps;
+    let orders = &failure.trace.explanation.as_ref().unwrap().orders;
+    for (at, one) in orders.iter().enumerate() {
+        for (_, other) in orders.iter().enumerate().filter(|(other, _)| *other != at) {
+            let threads = |order: &icb_core::trace::Order| {
+                (steps[order.before].thread, steps.get(order.after).map(|step| step.thread))
+            };
+            let makes =
+                threads(one) == threads(other) && other.before <= one.before && one.after <= other.after;
+            assert!(!makes, "{one:?} makes {other:?}\n{}", table_of(&failure).join("\n"));
+        }
+    }
 }
 
 #[test]

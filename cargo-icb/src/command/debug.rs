@@ -6,6 +6,7 @@ use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
 use crate::worker::process::test_arguments;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Writes what each debugger reads, and says how to start it.
 pub(super) fn explain(ready: &Ready<'_>) -> Result<Exit, Error> {
@@ -46,15 +47,15 @@ pub(super) fn explain(ready: &Ready<'_>) -> Result<Exit, Error> {
         Ok::<_, Error>(path)
     };
     let (gdb, lldb) = (write("debug.gdb", &gdb)?, write("debug.lldb", &lldb)?);
-    let program = executable.path.display();
+    let program = for_shell(&executable.path);
     let mut console = Console::new(Vec::new());
     for line in [
         format!("{} can be replayed under a debugger: one process, one execution, the same every time.", ready.test.id),
         "It stops at each preemption (`icb_preemption`, on the stack of the thread that is preempted; `up` leads to".to_owned(),
         "the program) and at a panic.".to_owned(),
         String::new(),
-        format!("    gdb -x {} {program}", gdb.display()),
-        format!("    cd {directory} && lldb --source {} {program}", lldb.display()),
+        format!("    gdb -x {} {program}", for_shell(&gdb)),
+        format!("    cd {} && lldb --source {} {program}", for_shell(&executable.directory), for_shell(&lldb)),
         String::new(),
         "Then `run`, `backtrace` (lldb: `thread backtrace`), `continue`. The schedule:".to_owned(),
         format!("    {}", ready.schedule),
@@ -62,4 +63,27 @@ pub(super) fn explain(ready: &Ready<'_>) -> Result<Exit, Error> {
         console.line(&line);
     }
     Ok(Exit::Passed)
+}
+
+/// A path as a shell takes it for one word.
+fn for_shell(path: &Path) -> String {
+    let path = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_copied_is_one_word() {
+        for (path, expected) in [
+            ("/tmp/a-1.b", "/tmp/a-1.b"),
+            ("/tmp/with space", "'/tmp/with space'"),
+            ("/tmp/it's", r"'/tmp/it'\''s'"),
+        ] {
+            assert_eq!(for_shell(Path::new(path)), expected);
+        }
+    }
 }

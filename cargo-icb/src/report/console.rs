@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::worker::plan::Task;
 use console::{Term, style, truncate_str};
 use std::collections::BTreeMap;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// How often the live lines are drawn anew.
@@ -28,6 +29,8 @@ pub(crate) struct Console {
     running: BTreeMap<usize, Running>,
     drawn_lines: usize,
     drawn_at: Option<Instant>,
+    /// Why a line was lost, other than that nobody reads any more.
+    lost: Option<io::Error>,
 }
 
 impl Console {
@@ -35,7 +38,7 @@ impl Console {
     pub(crate) fn new(names: Vec<String>) -> Console {
         let term = Term::buffered_stdout();
         let live = term.is_term();
-        Console { term, live, names, running: BTreeMap::new(), drawn_lines: 0, drawn_at: None }
+        Console { term, live, names, running: BTreeMap::new(), drawn_lines: 0, drawn_at: None, lost: None }
     }
 
     /// Shows an event.
@@ -76,8 +79,17 @@ impl Console {
     pub(crate) fn line(&mut self, line: &str) {
         self.erase();
         // A closed pipe is no reason to stop testing: the exit code still tells.
-        let _ = self.term.write_line(line);
-        let _ = self.term.flush();
+        let written = self.term.write_line(line).and_then(|()| self.term.flush());
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.lost.get_or_insert(error);
+        }
+    }
+
+    /// Why a line could not be written, if one could not.
+    pub(crate) fn take_lost(&mut self) -> Option<io::Error> {
+        self.lost.take()
     }
 
     /// Draws the live lines if it is time to.

@@ -122,6 +122,12 @@ impl<'a> Output<'a> {
         let exit = tally.exit();
         self.tell(&Line::RunFinished { exit: exit as u8, seconds });
         self.write_files(tally, seconds)?;
+        if let Some(error) = self.console.take_lost() {
+            let again = self.recorder.as_ref().map_or(String::new(), |recorder| {
+                format!("; what was found is stored: `cargo icb show {}`", recorder.number)
+            });
+            return Err(Error::Usage(format!("cannot write to the standard output: {error}{again}")));
+        }
         Ok(exit)
     }
 

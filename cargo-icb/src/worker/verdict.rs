@@ -206,29 +206,48 @@ fn recall(failure: &mut Failure, flight: Flight) {
     failure.schedule = flight.schedule;
 }
 
-/// The last lines that a process printed, without libtest's own.
+/// The last lines that a process printed, without libtest's own and without backtraces, which are long and say little of why it died.
 fn last_lines(output: &str) -> String {
     let said = |line| match str::split_once(line, " ... ") {
         Some((test, said)) if test.starts_with("test ") => said,
         _ => line,
     };
     let own = |line: &&str| line.trim().is_empty() || line.starts_with("running ");
-    let lines: Vec<&str> = output.lines().map(said).filter(|line| !own(line)).collect();
+    let mut in_backtrace = false;
+    let mut is_backtrace = |line: &&str| {
+        // Its frames stand further in; `note:` of what is left out is its last line.
+        let of_frame = line.starts_with("  ");
+        in_backtrace = *line == "stack backtrace:" || in_backtrace && of_frame;
+        in_backtrace || line.starts_with("note: ") && line.contains("RUST_BACKTRACE")
+    };
+    let lines: Vec<&str> =
+        output.lines().map(said).filter(|line| !own(line) && !is_backtrace(line)).collect();
     lines[lines.len().saturating_sub(QUOTED)..].join("\n")
 }
 
 /// The name of a signal.
 fn signal_name(signal: i32) -> String {
     let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
         4 => "SIGILL",
         5 => "SIGTRAP",
         6 => "SIGABRT",
         8 => "SIGFPE",
         9 => "SIGKILL",
         11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
         15 => "SIGTERM",
         7 if cfg!(target_os = "linux") => "SIGBUS",
+        10 if cfg!(target_os = "linux") => "SIGUSR1",
+        12 if cfg!(target_os = "linux") => "SIGUSR2",
+        31 if cfg!(target_os = "linux") => "SIGSYS",
         10 if cfg!(target_os = "macos") => "SIGBUS",
+        12 if cfg!(target_os = "macos") => "SIGSYS",
+        30 if cfg!(target_os = "macos") => "SIGUSR1",
+        31 if cfg!(target_os = "macos") => "SIGUSR2",
         other => return format!("signal {other}"),
     };
     name.to_owned()
@@ -306,6 +325,20 @@ mod tests {
             verdict(End::Code(101), vec![finished(true, false), failed()], ""),
             Verdict::Failed { model: 1, .. }
         ));
+    }
+
+    #[test]
+    fn why_a_process_died_is_not_lost_behind_a_backtrace() {
+        let frames: String =
+            (0..40).map(|n| format!("{n:>4}: core::f\n             at /rustc/core.rs:1:2\n")).collect();
+        let note = "note: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose backtrace.";
+        let output = format!(
+            "running 1 test\ntest x ... begins\n  indented\nmemory allocation of 9 bytes failed\nstack backtrace:\n{frames}{note}\nnote: aborting\n"
+        );
+        assert_eq!(
+            last_lines(&output),
+            "begins\n  indented\nmemory allocation of 9 bytes failed\nnote: aborting"
+        );
     }
 
     #[test]

@@ -72,15 +72,19 @@ pub fn orders(program: &mut dyn Program, failure: &Failure, until: Instant) -> O
     }
     let mut witnesses: Vec<(Edge, Option<Schedule>)> = Vec::new();
     let mut complete = true;
+    // An order stands behind those that make it, so these have been tried when its turn comes.
     for edge in plan.edges.iter().copied() {
-        if Instant::now() >= probe.until {
-            complete = false;
-            if !witnesses.iter().any(|(other, _)| implies(other, &edge)) {
-                witnesses.push((edge, None));
-            }
+        let rest: Vec<Edge> = kept.iter().copied().filter(|other| *other != edge).collect();
+        if witnesses.iter().any(|(other, _)| implies(other, &edge)) {
+            // The same executions keep the rest and keep all: to tell it again would say nothing.
+            kept = rest;
             continue;
         }
-        let rest: Vec<Edge> = kept.iter().copied().filter(|other| *other != edge).collect();
+        if Instant::now() >= probe.until {
+            complete = false;
+            witnesses.push((edge, None));
+            continue;
+        }
         match probe.passes(&rest, Some(edge)) {
             Some(witness) => witnesses.push((edge, Some(witness))),
             None => kept = rest,

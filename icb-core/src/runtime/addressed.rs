@@ -7,6 +7,7 @@ use super::execution::Execution;
 use super::perform::{enter, halt, perform};
 use super::{Running, running};
 use crate::program::{Granularity, Place};
+use crate::trace::table::{in_program, short_type};
 use crate::trace::{
     Action, Failure, FailureKind, MemoryEvent, MemoryEventKind, ObjectClass, ObjectId, Operation, RaceAccess,
     ThreadId,
@@ -234,6 +235,7 @@ impl Execution {
         address: *const (),
         place: Place,
     ) {
+        let type_name = short_type(type_name);
         let message = format!("{type_name} {object} is used after its memory has been freed");
         self.fail_by_use(message, address, place, false);
     }
@@ -252,12 +254,13 @@ impl Execution {
             failure.memory = history;
             let freed =
                 RaceAccess { thread, write: true, frees: true, location, backtrace, after_steps: None };
+            let backtrace = self.backtrace();
             let used = RaceAccess {
                 thread: ThreadId::new(self.current),
                 write,
                 frees: false,
-                location: place.location(),
-                backtrace: self.backtrace(),
+                location: place.location().map(|place| in_program(place, &backtrace)),
+                backtrace,
                 after_steps: None,
             };
             failure.race = Some(Box::new([freed, used]));

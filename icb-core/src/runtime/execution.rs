@@ -13,6 +13,7 @@ use super::slots::Slots;
 use crate::memory::shadow::Shadow;
 use crate::program::{Chooser, End, Foreseen, Granularity, Observer, Place, ThreadSet};
 use crate::recording::Tape;
+use crate::trace::table::in_program;
 use crate::trace::{Access, Failure, FailureKind, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -591,6 +592,8 @@ impl Execution {
                 if failure.trace.failure_backtrace.is_empty() {
                     failure.trace.failure_backtrace = self.backtrace();
                 }
+                failure.location =
+                    failure.location.map(|place| in_program(place, &failure.trace.failure_backtrace));
             }
         }
         self.stop(End::Failed(Box::new(failure)));

@@ -61,6 +61,7 @@ pub use execution::Settings;
 pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};
+pub(crate) use panics::refuse_inside_a_model;
 pub use panics::resumes_unwinding;
 pub use registers::Registers;
 
@@ -563,7 +564,7 @@ impl CoroutineProgram {
         observer: Option<&mut dyn Observer>,
         histories: bool,
     ) -> Outcome {
-        assert!(!active(), "a model cannot be run inside a model");
+        panics::refuse_inside_a_model();
         if !self.running.with(|e| e.settings.sequential) {
             left_panics::prepare();
         }

@@ -92,6 +92,13 @@ pub(super) fn refuse(message: &str) -> ! {
     panic!("{message}")
 }
 
+/// Refuses what a thread of a model cannot begin.
+pub(crate) fn refuse_inside_a_model() {
+    if super::active() {
+        refuse("a model cannot be run inside a model; call what it does, or run the two one after the other");
+    }
+}
+
 /// Whether a panic from this file is the engine's own, and no refusal.
 fn is_in_engine(file: &str) -> bool {
     let sources = file!().strip_suffix("runtime/panics.rs");

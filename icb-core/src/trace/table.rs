@@ -19,6 +19,8 @@ pub use selection::{Why, selection};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use words::Names;
+#[cfg(feature = "runtime")]
+pub(crate) use words::short_type;
 
 /// How much is shown, and in which space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +72,8 @@ pub struct Span {
 pub struct Line {
     /// Its pieces, from left to right.
     pub spans: Vec<Span>,
+    /// Which character of the last piece has to be seen, should there be no room for the whole line.
+    focus: usize,
 }
 
 impl Line {
@@ -83,6 +87,10 @@ impl Line {
     }
 
     fn cut(mut self, width: usize) -> Line {
+        if let Some((last, before)) = self.spans.split_last_mut() {
+            let before: usize = before.iter().map(|span| width_of(&span.text)).sum();
+            last.text = begun_before(&last.text, self.focus, width.saturating_sub(before));
+        }
         let mut left = width;
         for span in &mut self.spans {
             span.text = if left == 0 { String::new() } else { cut(&span.text, left) };
@@ -182,6 +190,15 @@ pub fn render(failure: &Failure, options: &Options) -> Rendered {
 #[must_use]
 pub fn place_in_program(frames: &[Frame]) -> Option<&SourceLocation> {
     frames.iter().filter(|frame| frames::is_of_program(frame)).find_map(|frame| frame.location.as_ref())
+}
+
+/// A place where something was done, unless it is one of the machinery (a `drop` of std's tells no other): then the innermost one of the
+/// program that has led there.
+#[cfg(feature = "runtime")]
+#[must_use]
+pub(crate) fn in_program(place: SourceLocation, frames: &[Frame]) -> SourceLocation {
+    let theirs = is_machinery_file(&place.file).then(|| place_in_program(frames)).flatten().cloned();
+    theirs.unwrap_or(place)
 }
 
 /// Renders a failure; relative source paths are looked for in each of `roots`.
@@ -391,6 +408,18 @@ fn count_of(count: u64, thing: &str) -> String {
 
 fn width_of(text: &str) -> usize {
     text.chars().count()
+}
+
+/// The text, without so much of its beginning that a character, and something of what comes after it, has room.
+fn begun_before(text: &str, focus: usize, width: usize) -> String {
+    let focus = focus.min(width_of(text));
+    let after = (width_of(text) - focus).min(width / 2);
+    if focus + after <= width {
+        return text.to_owned();
+    }
+    let left_out = (focus + after - width + 1).min(focus);
+    let rest: String = text.chars().skip(left_out).collect();
+    format!("…{rest}")
 }
 
 /// The text, cut to a width with an ellipsis at its end.

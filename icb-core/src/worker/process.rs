@@ -45,7 +45,7 @@ pub(super) struct Worker {
 impl Worker {
     /// Explores, or replays what the settings say.
     pub(super) fn run(mut self, f: &Closure) -> Report {
-        assert!(!runtime::active(), "a model cannot be run inside a model");
+        runtime::refuse_inside_a_model();
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let replay = self.settings.replay.take();
         // A failure shows with threads of their own too, or it is none.

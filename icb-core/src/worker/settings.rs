@@ -14,6 +14,9 @@ const REDUCTIONS: [(&str, ReductionKind); 3] = [
     ("visited", ReductionKind::Visited),
 ];
 
+/// Bytes of a thread's stack, at most: a larger one is a slip, and no system gives it.
+const MAX_STACK_SIZE: u64 = 1 << 36;
+
 /// Everything that can be set.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
@@ -288,6 +291,12 @@ impl Settings {
         }
         if self.stack_size < 16 * 1024 {
             return Err(format!("a stack of {} bytes is too small; give at least 16384", self.stack_size));
+        }
+        if self.stack_size as u64 > MAX_STACK_SIZE {
+            return Err(format!(
+                "a stack of {} bytes is too large; give at most {MAX_STACK_SIZE}",
+                self.stack_size
+            ));
         }
         if self.check_leaks && !crate::runtime::allocator_is_installed() {
             return Err("leaks are found by icb's allocator, which is not the global allocator here; turn the feature \

@@ -186,6 +186,17 @@ pub(super) fn race(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sou
         for text in missing(failure, race, names, sources) {
             out.line(format!("  {text}"), Style::Plain);
         }
+        if let Some(access) = race.iter().find(|access| frames::is_volatile(&access.backtrace)) {
+            out.line(
+                format!(
+                    "  the access of {} is volatile, which orders nothing, and races like any other: a sequence lock that reads first and \
+                     validates afterwards is reported too (README, Limits); keep in relaxed atomics what it guards, or see with \
+                     --on-race promote what the race leads to",
+                    access.thread
+                ),
+                Style::Plain,
+            );
+        }
     }
 }
 

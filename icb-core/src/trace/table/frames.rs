@@ -113,6 +113,13 @@ pub fn is_of_program(frame: &Frame) -> bool {
     }
 }
 
+/// Whether the program has made an access by one of std's volatile functions.
+pub(super) fn is_volatile(frames: &[Frame]) -> bool {
+    let by_std = frames.iter().take_while(|frame| !is_of_program(frame));
+    let mut parts = by_std.flat_map(|frame| frame.function.split("::"));
+    parts.any(|part| matches!(part.split('<').next(), Some("read_volatile" | "write_volatile")))
+}
+
 /// A place and its source lines.
 pub(super) fn place(location: &SourceLocation, sources: &Sources<'_>) -> Vec<Line> {
     let mut lines = vec![at(location, sources)];
@@ -142,6 +149,9 @@ fn excerpt(location: &SourceLocation, sources: &Sources<'_>) -> Vec<Line> {
             let (sign, style) = if line == middle { ('▸', Style::Source) } else { (' ', Style::Dim) };
             let mut quoted = Line::of(format!("{sign:>8}"), Style::Preemption);
             quoted.push(format!(" {:>4} │ ", line + 1), Style::Dim);
+            if line == middle {
+                quoted.focus = (location.column as usize).saturating_sub(common + 1);
+            }
             quoted.and(text, style)
         })
         .collect()

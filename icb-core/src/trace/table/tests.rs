@@ -243,6 +243,51 @@ Who waits for what:
 }
 
 #[test]
+fn a_race_of_volatile_accesses_says_that_they_order_nothing() {
+    let mut failure = lost_update();
+    let read = |functions: &[&str]| RaceAccess {
+        location: location(4),
+        backtrace: functions
+            .iter()
+            .map(|&function| Frame { function: function.to_owned(), location: None })
+            .collect(),
+        ..RaceAccess::new(T[1], false)
+    };
+    let note = "  the access of T1 is volatile, which orders nothing";
+    for (functions, expected) in [
+        (&["core::ptr::read_volatile::<u64>", "app::read"][..], true),
+        (&["core::ptr::const_ptr::<impl *const T>::read_volatile", "app::read"], true),
+        (&["app::read", "core::ptr::read_volatile::<u64>"], false),
+        (&["core::ptr::read", "app::read_volatile"], false),
+    ] {
+        failure.race = Some(Box::new([read(functions), RaceAccess::new(T[2], true)]));
+        let shown = text(&failure, Options { width: 300, ..Options::default() });
+        assert_eq!(shown.contains(note), expected, "{functions:?}\n{shown}");
+    }
+}
+
+#[test]
+fn of_a_line_that_is_too_long_the_place_is_seen() {
+    let long = "let t = thread::spawn(move || { while !f.load(SeqCst) { thread::park(); } done.store(true, SeqCst); });";
+    let quoted = |focus: usize, width: usize| {
+        let mut line = Line::of("   12 │ ", Style::Dim);
+        line.focus = focus;
+        line.and(long, Style::Source).cut(width).to_string()
+    };
+    assert_eq!(quoted(8, 60), format!("   12 │ {}…", &long[..51]));
+    let at = long.find("thread::park").unwrap();
+    assert_eq!(quoted(at, 60), "   12 │ … while !f.load(SeqCst) { thread::park(); } done.st…");
+    assert_eq!(quoted(at, 200), format!("   12 │ {long}"));
+    let end = long.find("store").unwrap();
+    assert!(quoted(end, 40).contains("store(true"), "{}", quoted(end, 40));
+    for focus in [long.len(), 1000] {
+        for width in [0, 1, 8, 9, 10, 30] {
+            assert!(quoted(focus, width).chars().count() <= width.max(8), "{focus}, {width}");
+        }
+    }
+}
+
+#[test]
 fn what_a_futex_is_made_of_is_not_spoken_of() {
     let mut failure = Failure::new(FailureKind::Deadlock, "x");
     failure.trace.objects =

@@ -402,7 +402,8 @@ pub(super) const fn action_words(action: Action) -> &'static str {
 }
 
 /// A type name without the paths of its parts: `std::sync::Mutex<app::Queue>` is `Mutex<Queue>`.
-fn short_type(name: &str) -> String {
+#[must_use]
+pub(crate) fn short_type(name: &str) -> String {
     let mut short = String::new();
     let mut word = String::new();
     let mut characters = name.chars().peekable();
