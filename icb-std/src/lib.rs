@@ -3,7 +3,7 @@
 //! Without `--cfg icb` (and without the feature `always`) this crate *is* `std`: `pub use ::std::*`, plus
 //! [`mod@model`] and an [`UnsafeCell`](cell::UnsafeCell) that has `with` and `with_mut`. With it, these modules are
 //! replaced, with `std`'s names, signatures, trait implementations, `const` constructors, poisoning and panics:
-//! `sync` (with `atomic` and `mpsc`), `thread` and `thread_local!`, `cell`, `hint`, `panic`, `time`, `task`, `prelude`.
+//! `sync` (with `atomic` and `mpsc`), `thread` and `thread_local!`, `arch` (`asm!`), `cell`, `hint`, `panic`, `time`, `task`, `prelude`.
 //! Outside an execution the replaced types do what `std`'s do, on real threads.
 //!
 //! ```text
@@ -36,6 +36,8 @@
 
 pub use ::std::*;
 
+#[cfg(icb)]
+pub mod arch;
 pub mod cell;
 pub mod model;
 pub use model::model;
@@ -95,6 +97,21 @@ pub mod __private {
     #[must_use]
     pub fn thread_key() -> u64 {
         crate::door::thread_key()
+    }
+
+    /// Whether inline assembly is a full barrier.
+    #[cfg(icb)]
+    #[must_use]
+    pub const fn is_fence(assembly: &str) -> bool {
+        crate::arch::is_fence(assembly)
+    }
+
+    /// The calling thread comes by inline assembly that is a full barrier.
+    #[cfg(icb)]
+    #[inline]
+    #[track_caller]
+    pub fn fence_by_assembly() {
+        crate::door::fence(crate::door::Ordering::SeqCst);
     }
 
     #[cfg(icb)]

@@ -188,8 +188,8 @@ pub(crate) struct Thread {
     pub(crate) repeated_turns: u32,
     /// So many repeated turns count as spinning; more after each time that it went on early.
     pub(crate) patience: u32,
-    /// What these turns have read.
-    repeated_reads: usize,
+    /// What these turns have read, and pauses right after a pause.
+    repeated_operations: usize,
     /// Reads of this turn that are not kept any more.
     forgotten_reads: usize,
     /// With so many reads kept it is time to look whether it spins without a hint; 0: it is watched, and each read is looked at.
@@ -275,7 +275,7 @@ impl Default for Thread {
             waits_in_vain: 0,
             repeated_turns: 0,
             patience: 1,
-            repeated_reads: 0,
+            repeated_operations: 0,
             forgotten_reads: 0,
             next_look: FIRST_LOOK,
             cut_waits: Vec::new(),
@@ -303,8 +303,8 @@ const BETWEEN_LOOKS: usize = 16;
 const FIRST_LOOK: usize = 2;
 /// How much longer a loop may go on each time that this has been paid for.
 const MORE_PATIENCE: u32 = 4;
-/// And no longer than so many reads: what waits in a loop that reads much would come to the limit on steps.
-const MAX_REPEATED_READS: usize = 1024;
+/// And no longer than so many reads and further pauses: what waits in a loop that reads much, or pauses ever longer, would come to the limit on steps.
+const MAX_REPEATED_OPERATIONS: usize = 1024;
 /// So many parks in a row must have returned on the thread's own token before each counts as a pause.
 const SELF_WAKES: u32 = 2;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
@@ -366,7 +366,7 @@ impl Thread {
         self.waits_in_vain = 0;
         self.repeated_turns = 0;
         self.patience = 1;
-        self.repeated_reads = 0;
+        self.repeated_operations = 0;
         self.forgotten_reads = 0;
         self.next_look = FIRST_LOOK;
         self.cut_waits.clear();
@@ -454,11 +454,12 @@ impl Thread {
         self.awaiting = false;
         if self.reads.is_empty() && !self.dirty {
             // A pause right after a pause (a backoff): still the same turn.
+            self.repeated_operations += 1;
             return;
         }
         if self.repeats_itself() {
             self.repeated_turns += 1;
-            self.repeated_reads += self.turn_reads();
+            self.repeated_operations += self.turn_reads();
         }
         self.forgotten_reads = 0;
         self.waits_in_vain = 0;
@@ -486,7 +487,7 @@ impl Thread {
     pub(crate) fn awaits(&self) -> bool {
         self.repeats_itself()
             && (self.repeated_turns + 1 >= self.patience
-                || self.repeated_reads + self.turn_reads() >= MAX_REPEATED_READS)
+                || self.repeated_operations + self.turn_reads() >= MAX_REPEATED_OPERATIONS)
     }
 
     /// It goes on although nothing has changed, at a cost: it may be counting its attempts, and gets more of them before
@@ -496,7 +497,7 @@ impl Thread {
             return self.turns.go_on_early();
         }
         self.repeated_turns = 0;
-        self.repeated_reads = 0;
+        self.repeated_operations = 0;
         self.patience = self.patience.saturating_mul(MORE_PATIENCE);
     }
 

@@ -49,7 +49,7 @@ pub(crate) struct Turns {
     /// After so many it gives way: more if it has gone on at a cost.
     limit: u32,
     patience: u32,
-    /// Operations of the turns since it last went on at a cost.
+    /// Operations of the turns since it last went on at a cost, and pauses right after a pause.
     spent: u32,
     /// Number of this turn.
     number: u32,
@@ -154,6 +154,7 @@ impl Turns {
     /// A pause takes effect: the turn is over.
     pub(crate) fn end_turn(&mut self) {
         if self.number != 0 && !self.is_begun() {
+            self.spent = self.spent.saturating_add(1);
             return;
         }
         let is_long = self.number != 0 && self.left == 0;

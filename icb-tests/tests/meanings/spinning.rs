@@ -683,13 +683,32 @@ fn work_on(count: usize) {
     other.join().unwrap();
 }
 
-/// A loop that waits and does much in each turn is short of the limit on steps however often a bound lets it go on.
+/// Waits for a flag, pausing twice as often each time; `works`: it changes something as well.
+fn back_off(works: bool) {
+    let flag = Arc::new(AtomicBool::new(false));
+    let number = AtomicUsize::new(0);
+    let theirs = flag.clone();
+    let other = thread::spawn(move || theirs.store(true, SeqCst));
+    let mut pauses = 2;
+    while !flag.load(SeqCst) {
+        if works {
+            number.fetch_add(1, SeqCst);
+        }
+        (0..pauses).for_each(|_| spin_loop());
+        pauses = 2048.min(2 * pauses);
+    }
+    other.join().unwrap();
+}
+
+/// A loop that waits and does much in each turn, or pauses ever longer, is short of the limit on steps however often a bound lets it go on.
 #[test]
 fn loops_with_long_turns_end_however_often_they_are_let_on() {
-    let programs: [(&str, fn(), u32); 3] = [
+    let programs: [(&str, fn(), u32); 5] = [
         ("looks at 300", || look_at(300), 3),
         ("looks at 1000", || look_at(1000), 3),
         ("works on 60", || work_on(60), 4),
+        ("backs off", || back_off(false), 4),
+        ("works and backs off", || back_off(true), 4),
     ];
     for (name, program, bound) in programs {
         let report = Builder::new().max_bound(bound).explore(program);
