@@ -337,6 +337,18 @@ fn what_was_lost_once_is_found() {
                 &[Within(2), AtEnd(Farewell::Tries(0)), Panic, Yield, AtEnd(Farewell::Tries(0)), Panic],
             ],
         ),
+        (
+            "who looks whether it is the only owner while the others go",
+            &[&[Spawn(1), Spawn(2), AwaitOwner(Pause::Yield)], &[ArcDrop], &[ArcDrop]],
+        ),
+        (
+            "who looks whether it can write while the readers go",
+            &[
+                &[Spawn(1), Spawn(2), AwaitLock { object: 0, writes: true, pause: Pause::Yield }],
+                &[Read(0)],
+                &[Read(0)],
+            ],
+        ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
         (
             "who never begins, and would have dropped something",

@@ -774,13 +774,10 @@ fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Pro
         }
     }
     for child in 1..thread_count {
-        only_one(&mut threads, |i| i == Spawn(child) || i.farewell() == Some(Farewell::Spawns(child)));
+        only_one(&mut threads, |instruction| spawns(instruction, child));
     }
     let spawned = |child| {
-        let spawns = |&instruction: &Instruction| {
-            instruction == Spawn(child) || instruction.farewell() == Some(Farewell::Spawns(child))
-        };
-        threads.iter().any(|thread| thread.code.iter().any(spawns))
+        threads.iter().any(|thread| thread.code.iter().any(|&instruction| spawns(instruction, child)))
     };
     let left: Vec<usize> = (1..thread_count).filter(|&child| !spawned(child)).collect();
     if random.chance(1, 8) && left.len() + 1 == thread_count {
@@ -810,4 +807,9 @@ fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Pro
         _ => Crowd::default(),
     };
     Program { seed, threads, channels, barriers, counted_drop, is_acquainted, crowd }
+}
+
+/// Whether the instruction spawns the thread, or what it makes does so when it is dropped.
+fn spawns(instruction: Instruction, child: usize) -> bool {
+    instruction == Spawn(child) || instruction.farewell() == Some(Farewell::Spawns(child))
 }
