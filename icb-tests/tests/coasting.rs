@@ -6,9 +6,9 @@
 use icb_core::program::{End, Program, Strategy};
 use icb_core::reduction::{Doing, PartialOrder, SplitSearch};
 use icb_tests::random_real::compare::{DETACHED_MANNERS, MANNERS, WEAK_MANNERS};
-use icb_tests::random_real::generate::{self, features};
+use icb_tests::random_real::generate::{self, dense, features};
 use icb_tests::random_real::language::Instruction::{self, *};
-use icb_tests::random_real::language::{Order, Program as RandomProgram, Thread};
+use icb_tests::random_real::language::{Farewell, Handle, Order, Program as RandomProgram, Span, Thread};
 use icb_tests::random_real::search::{Manner, body};
 use icb_tests::searches::{coroutines, reduced};
 use icb_tests::seeds;
@@ -108,6 +108,42 @@ fn coasting_changes_nothing_with_other_features() {
             compare(&program, manner, &mut search(), &mut search().without_coasting());
         }
     });
+}
+
+/// The same where things do something when they are dropped.
+#[test]
+fn coasting_changes_nothing_where_things_are_dropped() {
+    seeds::for_each(seeds::from_environment().unwrap_or(0..100), |seed| {
+        for program in [dense::of_partings(seed), dense::of_panics(seed)] {
+            for manner in MANNERS.into_iter().chain(DETACHED_MANNERS) {
+                compare(&program, manner, &mut search(), &mut search().without_coasting());
+            }
+        }
+    });
+}
+
+/// Who ends a scope has joined a thread that has left, and comes to its end later: programs in which that was taken for a race in one search and not in
+/// the other.
+#[test]
+fn a_thread_that_has_left_comes_to_its_end_later() {
+    let scope = |count, handle| Scope { first: 1, count, inner: 0, handle };
+    let programs: [&[&[Instruction]]; 3] = [
+        &[&[scope(2, Handle::Dropped), Load(0, Order::Relaxed)], &[], &[Leave(Farewell::Writes(0))]],
+        &[&[scope(1, Handle::PassedOn), Store(0, 1, Order::Relaxed)], &[Leave(Farewell::NotifiesAll(0))]],
+        &[&[scope(1, Handle::Asked)], &[ReceiveFor(0, Span::Long), Leave(Farewell::Unparks)]],
+    ];
+    for threads in programs {
+        let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
+        let channels = vec![(Some(0), 0), (Some(1), 2)];
+        let mut program =
+            RandomProgram { threads, channels, barriers: vec![2; 2], ..RandomProgram::default() };
+        for is_acquainted in [false, true] {
+            program.is_acquainted = is_acquainted;
+            for manner in MANNERS.into_iter().chain(DETACHED_MANNERS) {
+                compare(&program, manner, &mut search(), &mut search().without_coasting());
+            }
+        }
+    }
 }
 
 /// The same where a search is cut up into items after a few executions each.

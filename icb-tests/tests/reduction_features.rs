@@ -202,6 +202,25 @@ fn few_loops_keep_their_outcomes() {
     compared(WORD_SEEDS, dense::of_loops, with_reduction);
 }
 
+/// What commutes, and who looks at it.
+#[test]
+fn owners_and_readers_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_commuting, with_reduction);
+}
+
+/// What a thread does depends on what it has seen.
+#[test]
+fn tries_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_tries, with_reduction);
+}
+
+/// Loops that wait for other things than variables and locks.
+#[test]
+fn other_loops_keep_their_outcomes() {
+    // Without a bound few of them are small enough.
+    compared_for_the_most_part(TABLE_SEEDS, 1, dense::of_other_loops, with_reduction);
+}
+
 #[test]
 fn few_words_with_stale_values_keep_their_outcomes() {
     compared(TABLE_SEEDS, dense::of_variables, with_stale_values);
@@ -335,6 +354,18 @@ fn what_was_lost_once_is_found() {
             &[
                 &[Spawn(1), AtEnd(Farewell::Tries(0))],
                 &[Within(2), AtEnd(Farewell::Tries(0)), Panic, Yield, AtEnd(Farewell::Tries(0)), Panic],
+            ],
+        ),
+        (
+            "who looks whether it is the only owner while the others go",
+            &[&[Spawn(1), Spawn(2), AwaitOwner(Pause::Yield)], &[ArcDrop], &[ArcDrop]],
+        ),
+        (
+            "who looks whether it can write while the readers go",
+            &[
+                &[Spawn(1), Spawn(2), AwaitLock { object: 0, writes: true, pause: Pause::Yield }],
+                &[Read(0)],
+                &[Read(0)],
             ],
         ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),

@@ -419,12 +419,19 @@ impl Drop for InForce {
     }
 }
 
+/// A quarantine is not in force on this OS thread until this is dropped, be it by a panic.
+struct Aside(*mut Quarantine);
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        QUARANTINE.with(|current| current.set(self.0));
+    }
+}
+
 /// Runs `f`, which is the engine's own work, without the quarantine: what it frees is no business of the execution.
 pub(super) fn aside<R>(f: impl FnOnce() -> R) -> R {
-    let quarantine = QUARANTINE.with(|current| current.replace(std::ptr::null_mut()));
-    let result = super::hashing::undisturbed(f);
-    QUARANTINE.with(|current| current.set(quarantine));
-    result
+    let _aside = Aside(QUARANTINE.with(|current| current.replace(std::ptr::null_mut())));
+    super::hashing::undisturbed(f)
 }
 
 /// Whether the engine is at work of its own on this OS thread, or no execution runs here: locks of the real

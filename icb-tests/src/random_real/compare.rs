@@ -205,12 +205,16 @@ fn judge_search(program: &Program, expected: &Level, found: &Found, tally: &mut 
 /// went round shows there, and nowhere else.)
 const fn may_be_idle(instruction: &Instruction) -> bool {
     use Instruction::{
-        AwaitEither, AwaitLock, AwaitNonZero, GiveUpWaiting, GoRound, PollLocked, SpinLock, SpinWhileZero,
-        Yield,
+        AwaitBoth, AwaitEither, AwaitEnd, AwaitLock, AwaitMessage, AwaitNonZero, AwaitOwner, GiveUpWaiting,
+        GoRound, PollLocked, SpinLock, SpinWhileZero, Yield,
     };
     matches!(
         instruction,
-        AwaitEither(_)
+        AwaitBoth(_)
+            | AwaitEither(_)
+            | AwaitEnd(..)
+            | AwaitMessage(..)
+            | AwaitOwner(_)
             | AwaitLock { .. }
             | AwaitNonZero { .. }
             | GiveUpWaiting { .. }

@@ -135,6 +135,20 @@ pub enum Instruction {
     Choose(usize),
     /// If the variable is 0, so is the next one.
     SkipIfZero(usize, Order),
+    /// If what the thread saw last was a failure or the end of a time, it leaves out the next one.
+    SkipIfFailed,
+    /// If it was even.
+    SkipIfEven,
+    /// Reads a variable by an operation that writes to it what it holds.
+    Touch(usize, Order),
+    /// Reads both variables until none of them is 0.
+    AwaitBoth(Pause),
+    /// Asks whether a child has ended until it has.
+    AwaitEnd(usize, Pause),
+    /// Tries to receive until there is something, or nobody who could send.
+    AwaitMessage(usize, Pause),
+    /// Counts owners until there is no other one.
+    AwaitOwner(Pause),
     /// Makes an object, uses it, and lets others find it in a slot.
     Publish(usize, Order),
     /// Uses the object in the slot, if there is one.

@@ -339,9 +339,7 @@ impl PartialOrder {
                 // What kept a waiting thread is what the event writes, as far as there is one object only.
                 None => was_pending.then(|| event.footprint.writes(object)),
             },
-            // A pause waits for one of several changes: before the event, another of them might let the thread go on.
-            None if self.pending.want(thread).only().is_none() => None,
-            None => was_pending.then(|| event.footprint.writes_some_of(&self.pending.footprint(thread))),
+            None => self.ends_pause(event, thread).filter(|_| was_pending),
         };
         let enables = if waits_twice && self.wakes(event, thread) { Some(true) } else { enables };
         match enables {
@@ -372,6 +370,16 @@ impl PartialOrder {
                 let last = self.events.get(last as usize);
                 last.action == Action::WriteLock && last.object == operation.object
             })
+    }
+
+    /// Whether the event lets the thread go on, which waits for a change in a pause. `None`: others that come before it may do so as well: the pause
+    /// waits for one of several objects, or they commute with the event (two owners go, two readers).
+    fn ends_pause(&self, event: &Event, thread: usize) -> Option<bool> {
+        let awaited = self.pending.want(thread).only()?;
+        match event.footprint.mode(awaited.object) {
+            Some(Mode::Update) => None,
+            mode => Some(mode == Some(Mode::Write)),
+        }
     }
 
     /// Whether the event is the notification that wakes the thread.

@@ -241,11 +241,6 @@ impl Footprint {
         self.mode(object).is_some_and(|mode| mode != Mode::Read)
     }
 
-    /// Whether it changes one of the objects that the other touches.
-    pub(super) fn writes_some_of(&self, other: &Footprint) -> bool {
-        (self.updates | self.writes) & other.low() != 0 || other.high.iter().any(|a| self.writes(a.object))
-    }
-
     /// Whether it only reads.
     pub(super) fn only_reads(&self) -> bool {
         self.updates | self.writes == 0 && self.high.iter().all(|access| access.mode == Mode::Read)
@@ -282,7 +277,6 @@ mod tests {
                     let [other, other_high] = [0, 100].map(|by| make(c, c, by));
                     assert_eq!(low.conflicts(&other), high.conflicts(&other_high), "{low:?} {other:?}");
                     assert_eq!(low.meets(&other), high.meets(&other_high));
-                    assert_eq!(low.writes_some_of(&other), high.writes_some_of(&other_high));
                     let slow = |x: &Footprint, y: &Footprint| {
                         x.iter().any(|x| y.iter().any(|y| dependence::accesses_conflict(x, y)))
                     };

@@ -261,19 +261,25 @@ impl Execution {
     #[inline(never)]
     pub(in crate::runtime) fn join(&mut self, operation: Operation) -> Effect {
         let me = self.current;
+        let mut has_ended = true;
         if let Some(target) = self.thread_of(operation.object).filter(|&t| t != me) {
             let Some((mine, theirs)) = self.threads.pair(me, target) else {
                 unreachable!("two different threads")
             };
             mine.clock.acquire(&theirs.clock.clock);
             theirs.panic_handled = true;
-            if theirs.life != Life::Ended {
+            has_ended = theirs.life == Life::Ended;
+            if !has_ended {
                 theirs.clock.clock.tick(target);
             }
         }
         self.note_read(operation.object);
         let access = Access { object: operation.object, mode: Mode::Read };
         self.finish_single(operation, access, None, None, None);
+        if !has_ended {
+            // Its end is still to come, and touches it too.
+            self.tell_looked_at(operation.object);
+        }
         Effect::Done
     }
 

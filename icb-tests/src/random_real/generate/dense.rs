@@ -635,6 +635,152 @@ const VARIABLES: &[Word] = &[
     &[CellRead(0)],
 ];
 
+/// Owners and readers that come and go, which commute, and who looks at how many there are.
+const COMMUTING: &[Word] = &[
+    &[ArcDrop],
+    &[ArcClone],
+    &[ArcClone, ArcDrop],
+    &[AwaitOwner(Pause::Yield)],
+    &[AwaitOwner(Pause::Spin)],
+    &[AwaitOwner(Pause::None)],
+    &[ArcGetMut],
+    &[ArcCount],
+    &[ArcTryUnwrap],
+    &[ArcDowngrade],
+    &[WeakUpgrade],
+    &[WeakDrop],
+    &[ArcWeakCount],
+    &[Read(0)],
+    &[Read(0), ReadUnlock(0)],
+    &[TryRead(0)],
+    &[Write(0)],
+    &[Write(0), Downgrade(0)],
+    &[TryWrite(0)],
+    &[TryWrite(0), SkipIfFailed, Add(0, Order::Relaxed)],
+    &[AwaitLock { object: 0, writes: true, pause: Pause::Yield }],
+    &[AwaitLock { object: 0, writes: true, pause: Pause::None }],
+    &[PollLocked { object: 0, reads: true, turns: 2, kept: Kept::Heap, pause: Pause::Yield }],
+    &[TurnLocked { object: 0, reads: true, times: 1, turns: 1, pause: Pause::Yield }],
+    &[Add(0, Order::Relaxed)],
+    &[Load(0, Order::Relaxed)],
+    &[Load(0, Order::Relaxed), SkipIfEven, ArcDrop],
+    &[Yield],
+];
+
+/// What is locked, and what is done if that fails.
+const TRIES: &[Word] = &[
+    &[TryLock(0), SkipIfFailed, TryLock(1)],
+    &[TryLock(0), SkipIfFailed, Unlock(0)],
+    &[TryLock(0), SkipIfFailed, Lock(1)],
+    &[TryLock(1), SkipIfFailed, Lock(0)],
+    &[Lock(0), TryLock(1), SkipIfFailed, Unlock(0)],
+    &[Lock(0), SkipIfEven, Lock(1)],
+    &[Lock(0), SkipIfEven, Unlock(0)],
+    &[Lock(0), Choose(2), Unlock(0)],
+    &[Lock(0), Choose(2), Lock(1)],
+    &[Lock(0), Choose(3), Lock(1), Unlock(0)],
+    &[Lock(0), WaitTimeout(0), SkipIfFailed, Unlock(0)],
+    &[Lock(0), WaitTimeout(0), SkipIfFailed, NotifyOne(0)],
+    &[Lock(0), WaitTimeout(0), SkipIfEven, WaitTimeout(0)],
+    &[Lock(0), Wait(0), SkipIfEven, Wait(0)],
+    &[TryRead(0), SkipIfFailed, Read(1)],
+    &[TryWrite(0), SkipIfFailed, Downgrade(0)],
+    &[TryWrite(0), SkipIfFailed, WriteUnlock(0)],
+    &[Read(0), SkipIfEven, ReadUnlock(0)],
+    &[Read(0), SkipIfEven, TryLock(0)],
+    &[Write(0), SkipIfEven, Downgrade(0)],
+    &[Write(0), Downgrade(0)],
+    &[Write(0), SkipIfEven, WriteUnlock(0)],
+    &[Read(0)],
+    &[Lock(0)],
+    &[Lock(1)],
+    &[Unlock(0)],
+    &[Unlock(1)],
+    &[NotifyOne(0)],
+    &[NotifyAll(0)],
+    &[IsPoisoned(0), SkipIfEven, ClearPoison(0)],
+    &[PoisonMutex(0)],
+    &[Lock(0), SkipIfEven, Panic],
+    &[Catch(3), Lock(0), SkipIfEven, Panic],
+    &[Yield],
+];
+
+/// Tokens, and what is done with one or without.
+const TOKENS: &[Word] = &[
+    &[Park],
+    &[ParkTimeout],
+    &[ParkTimeout, ParkTimeout],
+    &[ParkFor(Span::Long)],
+    &[ParkFor(Span::Zero)],
+    &[Unpark(1)],
+    &[Unpark(2)],
+    &[Unpark(0)],
+    &[UnparkMain],
+    &[UnparkSibling(1)],
+    &[UnparkMain, UnparkMain],
+    &[Load(0, Order::Relaxed), SkipIfEven, Park],
+    &[Load(0, Order::Relaxed), SkipIfEven, ParkTimeout],
+    &[Add(0, Order::Relaxed)],
+    &[Add(0, Order::Relaxed), SkipIfEven, UnparkMain],
+    &[IsFinished(1), SkipIfEven, Park],
+    &[Leave(Farewell::Unparks)],
+    &[Leave(Farewell::Parks)],
+    &[AtEnd(Farewell::Unparks)],
+    &[Join(1)],
+    &[Lock(0), ParkTimeout, Unlock(0)],
+    &[TryLock(0), SkipIfFailed, Park],
+    &[AwaitEnd(1, Pause::Yield)],
+    &[Choose(2), Park],
+    &[Choose(2), UnparkMain],
+];
+
+/// Loops that wait for the end of a thread, a message, other owners.
+const MORE_LOOPS: &[Word] = &[
+    &[AwaitBoth(Pause::Yield)],
+    &[AwaitBoth(Pause::None)],
+    &[AwaitEither(Pause::Spin)],
+    &[AwaitEnd(1, Pause::Yield)],
+    &[AwaitEnd(2, Pause::Spin)],
+    &[AwaitEnd(1, Pause::None)],
+    &[AwaitMessage(0, Pause::Yield)],
+    &[AwaitMessage(0, Pause::Spin)],
+    &[AwaitMessage(0, Pause::None)],
+    &[AwaitOwner(Pause::Yield)],
+    &[AwaitOwner(Pause::None)],
+    &[AwaitNonZero { variable: 0, pause: Pause::Spin }],
+    &[AwaitNonZero { variable: 1, pause: Pause::Yield }],
+    &[SpinLock { variable: 0, swaps: true, pause: Pause::Yield }],
+    &[SpinLock { variable: 0, swaps: false, pause: Pause::Spin }, Store(0, 0, Order::Synchronizing)],
+    &[AwaitLock { object: 0, writes: false, pause: Pause::Yield }],
+];
+
+/// What ends them.
+const MORE_ENDS: &[Word] = &[
+    &[Send(0)],
+    &[TrySend(0)],
+    &[DropSender(0)],
+    &[ArcDrop],
+    &[ArcClone],
+    &[ArcTryUnwrap],
+    &[ArcGetMut],
+    &[Store(0, 1, Order::Synchronizing)],
+    &[Store(1, 1, Order::Relaxed)],
+    &[Store(0, 0, Order::Synchronizing)],
+    &[Touch(0, Order::Relaxed)],
+    &[Touch(0, Order::Sequential)],
+    &[Swap(0, 1, Order::Relaxed)],
+    &[Exchange { variable: 0, expected: 1, new: 1, weak: false }],
+    &[Exchange { variable: 0, expected: 0, new: 1, weak: true }],
+    &[Yield],
+    &[Lock(0)],
+    &[Unlock(0)],
+    &[IsFinished(1)],
+    &[Leave(Farewell::Adds(0))],
+    &[Leave(Farewell::Drops)],
+    &[Leave(Farewell::Sends(0))],
+    &[Panic],
+];
+
 /// What goes with everything.
 const BESIDES: &[Word] = &[
     &[Choose(2)],
@@ -763,6 +909,36 @@ pub fn of_variables(seed: u64) -> Program {
     of_words(seed, random, &vocabulary)
 }
 
+/// The program with the given seed, of what commutes, and of who looks at it.
+#[must_use]
+pub fn of_commuting(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0x6C62_272E_07BB_0142, 0x62B8_2175_6295_C58D);
+    let vocabulary: Vec<Word> = (0..2 + random.below(3)).map(|_| random.pick(COMMUTING)).collect();
+    of_words(seed, random, &vocabulary)
+}
+
+/// The program with the given seed, in which what a thread does depends on what it has seen.
+#[must_use]
+pub fn of_tries(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0x2D35_8DCC_AA6C_78A5, 0x8BB8_4B93_962E_ACC9);
+    let mut vocabulary: Vec<&[Instruction]> = Vec::new();
+    for _ in 0..2 + random.below(3) {
+        let words = random.pick(&[TRIES, TRIES, TOKENS, BESIDES]);
+        vocabulary.push(random.pick(words));
+    }
+    vocabulary.push(random.pick(&[&[SkipIfFailed], &[SkipIfEven]]));
+    of_words(seed, random, &vocabulary)
+}
+
+/// The program with the given seed, of loops that wait for other things than variables and locks.
+#[must_use]
+pub fn of_other_loops(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0x4B33_A62E_D433_D4A3, 0x4D5A_2DA5_1DE1_AA47);
+    let mut vocabulary: Vec<&[Instruction]> = vec![random.pick(MORE_LOOPS), random.pick(MORE_ENDS)];
+    vocabulary.push(random.pick(MORE_ENDS));
+    of_words(seed, random, &vocabulary)
+}
+
 fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Program {
     let thread_count = 2 + random.weighted(&[3, 5, 1]);
     let longest = [4, 3, 3][thread_count - 2];
@@ -774,13 +950,10 @@ fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Pro
         }
     }
     for child in 1..thread_count {
-        only_one(&mut threads, |i| i == Spawn(child) || i.farewell() == Some(Farewell::Spawns(child)));
+        only_one(&mut threads, |instruction| spawns(instruction, child));
     }
     let spawned = |child| {
-        let spawns = |&instruction: &Instruction| {
-            instruction == Spawn(child) || instruction.farewell() == Some(Farewell::Spawns(child))
-        };
-        threads.iter().any(|thread| thread.code.iter().any(spawns))
+        threads.iter().any(|thread| thread.code.iter().any(|&instruction| spawns(instruction, child)))
     };
     let left: Vec<usize> = (1..thread_count).filter(|&child| !spawned(child)).collect();
     if random.chance(1, 8) && left.len() + 1 == thread_count {
@@ -810,4 +983,9 @@ fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Pro
         _ => Crowd::default(),
     };
     Program { seed, threads, channels, barriers, counted_drop, is_acquainted, crowd }
+}
+
+/// Whether the instruction spawns the thread, or what it makes does so when it is dropped.
+fn spawns(instruction: Instruction, child: usize) -> bool {
+    instruction == Spawn(child) || instruction.farewell() == Some(Farewell::Spawns(child))
 }

@@ -267,7 +267,7 @@ impl Walker<'_> {
                 self.at = end;
                 self.see(u64::from(passed));
             }
-            Update(..) | ExchangeLoop(_) | ByteLoad(_) | ByteStore(..) | ByteAdd(_) => {
+            Update(..) | Touch(..) | ExchangeLoop(_) | ByteLoad(_) | ByteStore(..) | ByteAdd(_) => {
                 self.use_variable_otherwise(instruction);
             }
             CellAround { cell, variable } => {
@@ -510,6 +510,7 @@ impl Walker<'_> {
                     }
                 })
             }
+            Touch(v, order) => shared.change(v, |v| (v.fetch_or(0, both(order)), None)),
             ExchangeLoop(v) => shared.change(v, |v| {
                 let mut old = v.load(Ordering::Relaxed);
                 for _ in 0..3 {

@@ -148,6 +148,7 @@ impl Shared {
                 | Swap(v, ..)
                 | Assert(v)
                 | Defer(v)
+                | Touch(v, _)
                 | SkipIfZero(v, _)
                 | Wake(v)
                 | LazyForce(v)
@@ -167,7 +168,7 @@ impl Shared {
                 | GoRound { variable, .. }
                 | CallOnce { variable, .. }
                 | OnceGetOrInit { variable, .. } => variable == object,
-                AwaitEither(_) => true,
+                AwaitEither(_) | AwaitBoth(_) => true,
                 _ => false,
             };
             if program.has(is_variable) {
@@ -358,7 +359,7 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
                 || instruction.farewell() == Some(Farewell::Sends(channel))
         };
         let receives = |instruction: Instruction| {
-            matches!(instruction, Receive(c) | TryReceive(c) | ReceiveTimeout(c) | DropReceiver(c) | ReceiveFor(c, _) | ReceiveSome(c, _) | TryReceiveAll(c) | ReceiverPut(c) if c == channel)
+            matches!(instruction, Receive(c) | TryReceive(c) | AwaitMessage(c, _) | ReceiveTimeout(c) | DropReceiver(c) | ReceiveFor(c, _) | ReceiveSome(c, _) | TryReceiveAll(c) | ReceiverPut(c) if c == channel)
                 || instruction.farewell() == Some(Farewell::Deafens(channel))
         };
         let used = program.has(|instruction| uses(&instruction) || receives(instruction));
@@ -405,6 +406,7 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
                 | ArcPoison
                 | ArcGetMutLocked
                 | ArcIntoLocked
+                | AwaitOwner(_)
         )
     };
     let owners: Vec<usize> = (0..count)
@@ -454,6 +456,7 @@ fn walk(
         partings: 0,
         goodbyes: Vec::new(),
         returned: None,
+        seen_last: std::cell::Cell::new(0),
     };
     walker.walk_to(usize::MAX);
     let returned = walker.returned.take();
@@ -490,6 +493,8 @@ struct Walker<'s> {
     goodbyes: Vec<Goodbye>,
     /// What the thread will return.
     returned: Option<Goodbye>,
+    /// What it has seen last.
+    seen_last: std::cell::Cell<u64>,
 }
 
 const NOTHING: u64 = 900;
@@ -537,6 +542,7 @@ fn tried<G>(result: TryLockResult<G>) -> (Option<G>, u64) {
 
 impl<'s> Walker<'s> {
     fn see(&self, value: u64) {
+        self.seen_last.set(value);
         self.shared.note(self.thread, value);
     }
 
@@ -592,7 +598,11 @@ impl<'s> Walker<'s> {
             | PollLocked { .. }
             | TurnLocked { .. }
             | SpinLock { .. }
-            | GoRound { .. } => self.pause(instruction),
+            | GoRound { .. }
+            | AwaitBoth(_)
+            | AwaitEnd(..)
+            | AwaitMessage(..)
+            | AwaitOwner(_) => self.pause(instruction),
             Arrive(barrier) => self.see(u64::from(self.shared.barriers[barrier].wait().is_leader())),
             Choose(n) => {
                 let outcome = library::model::choose(n);
@@ -604,6 +614,8 @@ impl<'s> Walker<'s> {
                 self.see(value);
                 self.left_out = usize::from(value == 0);
             }
+            SkipIfFailed => self.left_out = usize::from(self.seen_last.get() >= NOTHING),
+            SkipIfEven => self.left_out = usize::from(self.seen_last.get().is_multiple_of(2)),
             Publish(..) | UsePublished(..) | Retract(..) => self.use_slot(instruction),
             // SAFETY: the pointer is valid during the call, and nobody else runs meanwhile; see `Cell`.
             CellRead(cell) => self.see(self.shared.cells[cell].0.with(|value| unsafe { *value })),
@@ -976,6 +988,35 @@ impl<'s> Walker<'s> {
                 }
             }
             GoRound { variable, way } => self.go_round(variable, way),
+            AwaitBoth(pause) => {
+                while look(0) == 0 || look(1) == 0 {
+                    relax(pause);
+                }
+            }
+            AwaitEnd(child, pause) => {
+                if let Some(handle) = self.children.get(child).and_then(Option::as_ref) {
+                    while !handle.is_finished() {
+                        relax(pause);
+                    }
+                }
+            }
+            AwaitMessage(c, pause) => {
+                let Some(Some(receiver)) = self.hand.receivers.get(c) else { return };
+                self.see(loop {
+                    match receiver.try_recv() {
+                        Ok(value) => break value,
+                        Err(TryRecvError::Empty) => relax(pause),
+                        Err(TryRecvError::Disconnected) => break 40,
+                    }
+                });
+            }
+            AwaitOwner(pause) => {
+                if let Some(arc) = self.hand.arcs.last() {
+                    while Arc::strong_count(arc) > 1 {
+                        relax(pause);
+                    }
+                }
+            }
             _ => unreachable!("{instruction:?} is not a pause"),
         }
     }
