@@ -227,6 +227,22 @@ fn the_last_bound_can_be_searched_at_once() {
     icb(&format!("{all} --resume counts")).check(PASSED, &["bound 3 at once", "1 passed"]);
 }
 
+/// Nothing would be proved.
+#[test]
+fn threads_that_the_model_does_not_have_are_told() {
+    let _alone = tool::alone();
+    icb("test --test outsiders --reduction none").check(
+        FAILED,
+        &[
+            "divergence: a thread that is not part of the model uses `Mutex<i32>` at tests/outsiders.rs:12:",
+            "divergence: a thread that is not part of the model uses `AtomicU32` at tests/outsiders.rs:23:",
+            "spawn it with",
+            "proved cases::outsiders::minds_its_own_business: no failure in any execution (exhaustive)",
+            "1 passed, 2 failed",
+        ],
+    );
+}
+
 #[test]
 fn options_do_what_they_say() {
     let _alone = tool::alone();

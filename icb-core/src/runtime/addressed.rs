@@ -4,6 +4,7 @@
 use super::address_map::{GONE, Kind, key};
 use super::allocator::POISON;
 use super::execution::Execution;
+use super::outsider::outside;
 use super::perform::{enter, halt, perform};
 use super::{Running, running};
 use crate::program::{Granularity, Place};
@@ -44,8 +45,11 @@ pub(super) fn check_freed(
 /// says so. Call it right before the access. `false` outside an execution.
 #[track_caller]
 pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Action) -> bool {
-    let Some(running) = running() else { return false };
     let location = Location::caller();
+    let Some(running) = running() else {
+        outside(type_name, location);
+        return false;
+    };
     if size == 0 || running.quickly(|e| e.giving_up) {
         return true;
     }
@@ -105,8 +109,11 @@ fn check_again(address: *const (), check: impl FnOnce(&mut Execution, ObjectId) 
 /// operations that change it by one; `None` for all others. `false` outside an execution.
 #[track_caller]
 pub fn count(address: *const (), type_name: &'static str, action: Action, strong: Option<usize>) -> bool {
-    let Some(running) = running() else { return false };
     let location = Location::caller();
+    let Some(running) = running() else {
+        outside(type_name, location);
+        return false;
+    };
     let object = running.with(|e| {
         let object = e.object_at(Kind::Count, address, type_name, location);
         let me = e.current;

@@ -5,6 +5,7 @@
 use super::address_map::{GONE, Kind, key};
 use super::addressed::check_freed;
 use super::execution::{Execution, Next};
+use super::outsider::outside;
 use super::perform::suspend;
 use super::threads::MAX_SPURIOUS_FAILURES;
 use super::{Running, running};
@@ -144,7 +145,10 @@ impl AtomicStep {
 #[track_caller]
 #[inline]
 pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
-    let running = running()?;
+    let Some(running) = running() else {
+        outside(target.of.name, Location::caller());
+        return None;
+    };
     running.note_registers();
     let object = enter(running, target, action, Location::caller());
     Some(AtomicStep { running, object })

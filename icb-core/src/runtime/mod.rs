@@ -27,6 +27,7 @@ mod left_panics;
 mod memory_troubles;
 mod object;
 mod objects;
+mod outsider;
 mod panics;
 mod perform;
 mod registers;
@@ -358,6 +359,9 @@ impl CoroutineProgram {
             unsafe { std::mem::transmute(std::ptr::from_mut(observer)) }
         });
         self.running.with(|e| {
+            if e.settings.owns_statics {
+                outsider::watch();
+            }
             e.begin(epoch, chooser, observer);
             let executions = &e.heartbeat.executions;
             executions.store(executions.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -456,8 +460,12 @@ impl CoroutineProgram {
     }
 
     fn finish(&self) -> Outcome {
+        let outsider = outsider::rest();
         let mut outcome = self.running.with(|e| {
             e.detach();
+            if let Some(failure) = outsider {
+                e.end = Some(End::Failed(Box::new(failure)));
+            }
             // An execution that was given up and ran out counts only if it has failed.
             let counts = |end: &End| !e.runs_out || matches!(end, End::Failed(_));
             let end = e.end.take().filter(counts).unwrap_or(End::GivenUp);

@@ -6,7 +6,7 @@
 use super::address_map::Kind;
 use super::allocator::POISON;
 use super::perform::{halt, perform, perform_here};
-use super::{Running, running};
+use super::{Running, outsider, running};
 use crate::trace::{Action, ObjectClass, ObjectId, Operation};
 use std::mem::MaybeUninit;
 use std::panic::Location;
@@ -173,8 +173,8 @@ impl Handle {
     /// applies it. `None` outside an execution.
     #[track_caller]
     pub fn perform(&self, init: ObjectInit, action: Action) -> Option<Effect> {
-        let running = running()?;
         let location = Location::caller();
+        let Some(running) = running() else { return outside(init.type_name, location) };
         let object = self.resolve(running, &init, location);
         let effect = perform(running, Operation::new(action, object), location, false);
         self.check_freed(running, &init, location);
@@ -190,7 +190,7 @@ impl Handle {
         changed: bool,
         location: &'static Location<'static>,
     ) -> Option<Effect> {
-        let running = running()?;
+        let Some(running) = running() else { return outside(init.type_name, location) };
         let object = self.resolve(running, init, location);
         let effect = perform_here(running, || Operation::new(action, object), location, changed);
         Some(effect)
@@ -261,8 +261,8 @@ impl Handle {
     /// nothing are recognised by it.
     #[track_caller]
     pub fn perform_unlock(&self, init: ObjectInit, action: Action, changed: bool) -> Option<Effect> {
-        let running = running()?;
         let location = Location::caller();
+        let Some(running) = running() else { return outside(init.type_name, location) };
         let object = self.resolve(running, &init, location);
         Some(perform(running, Operation::new(action, object), location, changed))
     }
@@ -271,7 +271,7 @@ impl Handle {
     /// nothing.
     #[track_caller]
     pub fn unlock(&self, init: ObjectInit, changed: bool, guarded: &[MaybeUninit<u8>]) -> Option<Effect> {
-        let running = running()?;
+        let Some(running) = running() else { return outside(init.type_name, Location::caller()) };
         if running.quickly(|e| e.threads.mine().rounds.watched != 0) {
             note_guarded(running, guarded);
         }
@@ -294,8 +294,8 @@ impl Handle {
         mutex_init: ObjectInit,
         timeout: Option<Duration>,
     ) -> Option<Effect> {
-        let running = running()?;
         let location = Location::caller();
+        let Some(running) = running() else { return outside(init.type_name, location) };
         let other = mutex.resolve(running, &mutex_init, location);
         let object = self.resolve(running, &init, location);
         let timed = timeout.is_some();
@@ -312,12 +312,18 @@ impl Handle {
     /// Like [`perform`](Self::perform) for a receive that may expire after `timeout`.
     #[track_caller]
     pub fn perform_timed(&self, init: ObjectInit, action: Action, timeout: Duration) -> Option<Effect> {
-        let running = running()?;
         let location = Location::caller();
+        let Some(running) = running() else { return outside(init.type_name, location) };
         let object = self.resolve(running, &init, location);
         running.with(|e| e.threads[e.current].timeout = timeout);
         Some(perform(running, Operation::new(action, object), location, false))
     }
+}
+
+/// See [`outsider::outside`].
+fn outside(type_name: &'static str, location: &'static Location<'static>) -> Option<Effect> {
+    outsider::outside(type_name, location);
+    None
 }
 
 /// A handle in memory that has been freed and lies in quarantine.
