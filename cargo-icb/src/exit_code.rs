@@ -19,7 +19,7 @@ pub(crate) enum Exit {
     NoTests = 4,
     /// Nothing failed, but something was cut short by a limit.
     Incomplete = 5,
-    /// A stored failure is missing or damaged.
+    /// A stored failure is missing or damaged, or there is nothing to compare it with.
     Stored = 6,
     /// `cargo icb` itself, or its understanding with the test process, is broken.
     Internal = 7,
@@ -44,7 +44,7 @@ Exit codes:
   3  the tests could not be built
   4  there are no tests, or none matches
   5  nothing failed, but something was cut short by a limit
-  6  a stored failure, or the result of a shard, is missing or damaged
+  6  a stored failure, or the result of a shard, is missing or damaged, or there is nothing to compare a failure with
   7  cargo-icb itself is broken, or the test was built with another version of icb-std
   8  a replay did not match its schedule (divergence)
   9  interrupted; `cargo icb test --resume` goes on";
