@@ -398,7 +398,7 @@ fn every_failure_is_told_stored_and_replayed() {
             // The others run on.
             "proved cases::holding::counts_under_a_lock",
             "run once cases::holding::has_no_model",
-            "7 passed, 11 failed",
+            "9 passed, 17 failed",
             // The report.
             "1 preemption, found in execution ",
             "▶1         │ preempted by T1",

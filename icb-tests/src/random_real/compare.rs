@@ -203,7 +203,8 @@ fn judge_search(program: &Program, expected: &Level, found: &Found, tally: &mut 
 
 /// Whether a loop of the program may go round in turns in which nothing changes. (What it has read is a part of the state: how often it
 /// went round shows there, and nowhere else.)
-const fn may_be_idle(instruction: &Instruction) -> bool {
+#[must_use]
+pub const fn may_be_idle(instruction: &Instruction) -> bool {
     use Instruction::{
         AwaitBoth, AwaitEither, AwaitEnd, AwaitLock, AwaitMessage, AwaitNonZero, AwaitOwner, GiveUpWaiting,
         GoRound, PollLocked, SpinLock, SpinWhileZero, Yield,

@@ -1,0 +1,85 @@
+//! `cargo icb test` on random programs, in every way that it goes about a search: each bound in a process of its own, the last one at once,
+//! with a reduction or without, on one core or several, in shards. What it comes to is the same.
+
+use icb_tests::tool;
+use std::collections::BTreeMap;
+use std::process::Stdio;
+
+/// By test, what is known of its last bound: the states, or the failure's bound.
+type Results = BTreeMap<String, Result<u64, u64>>;
+
+fn icb(arguments: &str) -> Vec<serde_json::Value> {
+    let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    let output = command.args(arguments.split(' ').filter(|word| !word.is_empty())).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<serde_json::Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert!(lines.len() > 1, "{text}{}", String::from_utf8_lossy(&output.stderr));
+    lines
+}
+
+fn results(lines: &[serde_json::Value]) -> Results {
+    let mut results = Results::new();
+    for line in lines.iter().filter(|line| line["event"] == "test_finished") {
+        let test = line["test"].as_str().unwrap().to_owned();
+        match line["verdict"]["is"].as_str().unwrap() {
+            "holds" => drop(results.insert(test, Ok(line["figures"]["states"].as_u64().unwrap()))),
+            "failed" => {
+                let bound = line.pointer("/verdict/with/failure/bound").unwrap().as_u64().unwrap();
+                results.insert(test, Err(bound));
+            }
+            // It is about to be searched bound by bound.
+            "bound_by_bound" => {}
+            other => panic!("{test} is {other}: {line}"),
+        }
+    }
+    results
+}
+
+#[track_caller]
+fn same(found: &Results, expected: &Results, how: &str) {
+    let others: Vec<_> = expected.iter().filter(|(test, result)| found.get(*test) != Some(result)).collect();
+    let here: Vec<_> = others.iter().map(|(test, _)| found.get(*test)).collect();
+    assert!(others.is_empty() && found.len() == expected.len(), "{how}: {here:?} instead of {others:?}");
+}
+
+#[test]
+fn random_programs_come_to_the_same_however_they_are_searched() {
+    let _alone = tool::alone();
+    let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
+    let shards = target.join("tmp/random-shards");
+    let test = format!(
+        "test -p icb-demo --features random --test random --ignored --target-dir {} --max-bound 2 --message-format json",
+        target.display()
+    );
+    let expected = results(&icb(&format!("{test} --reduction none")));
+    let failing = expected.values().filter(|result| result.is_err()).count();
+    assert!(expected.len() == 40 && (5..35).contains(&failing), "{failing} of {} fail", expected.len());
+    for options in [
+        "",
+        "-j 1",
+        "--at-once",
+        "--reduction visited",
+        "--reduction visited --at-once",
+        "--reduction none --at-once",
+    ] {
+        same(&results(&icb(&format!("{test} {options}"))), &expected, options);
+    }
+    for options in ["", "--at-once"] {
+        let _ = std::fs::remove_dir_all(&shards);
+        for number in 1..=3 {
+            icb(&format!("{test} {options} --shard {number}/3 --shard-dir {}", shards.display()));
+        }
+        let merged = results(&icb(&format!("merge {} --message-format json", shards.display())));
+        if options.is_empty() {
+            same(&merged, &expected, "shards");
+        } else {
+            // What a shard finds at once may not have the fewest preemptions.
+            let states = |results: &Results| {
+                results.iter().map(|(test, r)| (test.clone(), r.ok())).collect::<Vec<_>>()
+            };
+            assert_eq!(states(&merged), states(&expected), "shards at once");
+        }
+    }
+}
