@@ -126,9 +126,10 @@ impl Record {
                 let proved = self
                     .proved_bound()
                     .map_or_else(|| "nothing is proved".to_owned(), |b| format!("proved up to {b}"));
-                let Task { min_bound, max_bound, .. } = last.task;
-                let is_one = max_bound == Bound::Limited(min_bound);
-                let place = if is_one { format!(" at bound {min_bound}") } else { String::new() };
+                let place = match last.task.is_of_one_bound() {
+                    true => format!(" at bound {}", last.task.min_bound),
+                    false => String::new(),
+                };
                 Conclusion::Incomplete(format!("{reason}{place}: {proved}"))
             }
             Verdict::BoundByBound { reason } => {

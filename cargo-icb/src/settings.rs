@@ -222,6 +222,11 @@ pub(crate) struct Search {
 }
 
 impl Search {
+    /// The order of the search.
+    pub(crate) fn strategy(&self) -> StrategyKind {
+        self.strategy.unwrap_or_default()
+    }
+
     /// The variables that carry these settings to the test process.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         let mut variables = Vec::new();

@@ -111,7 +111,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn strategy(&self) -> StrategyKind {
-        self.arguments.search.strategy.unwrap_or_default()
+        self.arguments.search.strategy()
     }
 
     /// The variables with which a process searches a range of bounds.
@@ -213,7 +213,8 @@ impl Run<'_> {
         };
         if let Some(reason) = stop() {
             let (figures, seconds) = self.together(task, None, 0.0, true);
-            return Some(self.conclude(task, figures, seconds, Verdict::Incomplete { reason }, tell));
+            let told = self.narrowed(task, Verdict::Incomplete { reason });
+            return Some(self.conclude(task, figures, seconds, told, tell));
         }
         let mut environment = self.environment(task.min_bound, task.max_bound);
         if self.is_at_once(task) {
@@ -279,22 +280,22 @@ impl Run<'_> {
         {
             verdict = self.run_for_real(task, reason);
         }
-        if self.is_at_once(task) {
-            verdict = self.at_once(task, outcome.as_ref().ok(), verdict);
-        }
-        Some(self.conclude(task, figures, seconds, verdict, tell))
+        let told = match self.is_at_once(task) {
+            true => self.at_once(task, outcome.as_ref().ok(), verdict),
+            false => self.narrowed(task, verdict),
+        };
+        Some(self.conclude(task, figures, seconds, told, tell))
     }
 
-    /// The end of a task: a failure is explained, what holds is kept, and both are told.
+    /// The end of a task, with what should be said of it beside the verdict: a failure is explained, what holds is kept, and both are told.
     fn conclude(
         &self,
         task: Task,
         figures: Option<BoundReport>,
         seconds: f64,
-        verdict: Verdict,
+        (verdict, note): (Verdict, Option<String>),
         tell: impl Fn(Event),
     ) -> Verdict {
-        let (verdict, note) = self.narrowed(task, verdict);
         let finding = match &verdict {
             Verdict::Failed { model, failure } => {
                 tell(Event::Replaying { task });
@@ -322,12 +323,7 @@ impl Run<'_> {
 
     /// A test that has no further bound leaves its time to the others.
     fn leave_after(&self, task: Task, verdict: &Verdict) {
-        let goes_on = match verdict {
-            Verdict::Holds { last, .. } => !last && self.has_more_than(task),
-            Verdict::BoundByBound { .. } => true,
-            _ => false,
-        };
-        if !goes_on {
+        if task.next_bound(verdict, self.arguments.max_bound).is_none() {
             self.budget.leave();
         }
     }

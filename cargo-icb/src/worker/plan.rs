@@ -16,6 +16,28 @@ pub(crate) struct Task {
     pub(crate) max_bound: Bound,
 }
 
+impl Task {
+    /// Whether it is of one bound, and not of a range or of all executions.
+    pub(crate) fn is_of_one_bound(self) -> bool {
+        self.max_bound == Bound::Limited(self.min_bound)
+    }
+
+    /// Whether there is a bound after it, where this is the last one.
+    pub(crate) fn has_next(self, last: Bound) -> bool {
+        self.is_of_one_bound() && last.allows(self.min_bound + 1)
+    }
+
+    /// The bound at which its test goes on after this verdict, if it does: the next one if the test still stands, and the first if the
+    /// last one came first and does not hold.
+    pub(crate) fn next_bound(self, verdict: &Verdict, last: Bound) -> Option<u32> {
+        match verdict {
+            Verdict::BoundByBound { .. } => Some(0),
+            Verdict::Holds { last: false, .. } if self.has_next(last) => Some(self.min_bound + 1),
+            _ => None,
+        }
+    }
+}
+
 /// The tasks that wait and those that run.
 pub(crate) struct Plan {
     waiting: BTreeSet<Task>,
@@ -36,7 +58,6 @@ impl Plan {
             _ => (0, Bound::Unlimited),
         };
         let waiting = (0..test_count).map(|test| Task { min_bound: first, test, max_bound: last }).collect();
-        let max_bound = if by_bounds { max_bound } else { Bound::Limited(0) };
         Plan { waiting, later: BTreeSet::new(), running: 0, max_bound }
     }
 
@@ -47,16 +68,10 @@ impl Plan {
         Some(task)
     }
 
-    /// Notes how a task went; a test that still stands goes on to the next bound, and one whose last bound came first goes back
-    /// if that does not hold.
+    /// Notes how a task went; the test goes on where it has more bounds.
     pub(crate) fn finish(&mut self, task: Task, verdict: &Verdict) {
         self.running -= 1;
-        let next = match verdict {
-            Verdict::BoundByBound { .. } => Some(0),
-            _ if self.goes_on(task, verdict) => Some(task.min_bound + 1),
-            _ => None,
-        };
-        if let Some(bound) = next {
+        if let Some(bound) = task.next_bound(verdict, self.max_bound) {
             self.waiting.insert(Task { min_bound: bound, test: task.test, max_bound: Bound::Limited(bound) });
         }
     }
@@ -65,12 +80,6 @@ impl Plan {
     pub(crate) fn put_back(&mut self, task: Task) {
         self.running -= 1;
         self.later.insert(task);
-    }
-
-    /// Whether a test with this verdict is run at the next bound.
-    pub(crate) fn goes_on(&self, task: Task, verdict: &Verdict) -> bool {
-        let stands = matches!(verdict, Verdict::Holds { last: false, .. });
-        stands && task.max_bound != Bound::Unlimited && self.max_bound.allows(task.min_bound + 1)
     }
 
     /// Whether nothing waits or runs.

@@ -1,6 +1,7 @@
 //! Threads that the model does not have: of the real `std`, or of C. Where one of them uses an object while an execution runs, nothing is
 //! proved: neither is it scheduled, nor does the object's lock keep it out.
 
+use super::RUNNING;
 use crate::trace::{Failure, FailureKind, table};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -13,18 +14,14 @@ static WATCHED: AtomicUsize = AtomicUsize::new(0);
 static IS_SEEN: AtomicBool = AtomicBool::new(false);
 static SEEN: Mutex<Option<Use>> = Mutex::new(None);
 
-thread_local! {
-    /// Its address identifies the OS thread.
-    static SELF: u8 = const { 0 };
-}
-
 struct Use {
     type_name: &'static str,
     location: &'static Location<'static>,
 }
 
+/// Identifies the calling OS thread: by where its own variable lies.
 fn this_thread() -> usize {
-    SELF.with(|this| std::ptr::from_ref(this).addr())
+    RUNNING.with(|running| std::ptr::from_ref(running).addr())
 }
 
 /// An execution begins on the calling thread.

@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 /// Version of the message protocol. A reader refuses any other.
 pub const PROTOCOL_VERSION: u32 = 2;
 
+/// In the directory of a test process, `NAME-N` is the journal of its model number N at this bound; `None`: of all executions at once.
+#[must_use]
+pub fn journal_name(bound: Option<u32>) -> String {
+    bound.map_or_else(|| "journal-all".to_owned(), |bound| format!("journal-{bound}"))
+}
+
 /// Where a model's frontier (the work left for the next bound) was written.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FrontierFile {

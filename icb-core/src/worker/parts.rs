@@ -10,7 +10,7 @@ use crate::explore::Explorer;
 use crate::program::Strategy;
 use crate::reduction::{Crew, SplitSearch};
 use crate::runtime::CoroutineProgram;
-use crate::trace::{Message, Report};
+use crate::trace::{Message, Report, journal_name};
 use std::path::PathBuf;
 
 impl Worker {
@@ -73,14 +73,10 @@ impl Worker {
     /// promoted is not in it.
     fn journal(&self) -> Option<(PathBuf, u64)> {
         let settings = &self.settings;
-        let name = match settings.max_bound {
-            Some(bound) if bound == settings.min_bound => format!("journal-{bound}"),
-            None if settings.at_once => "journal-all".to_owned(),
-            _ => return None,
-        };
+        let is_one_task = settings.max_bound.map_or(settings.at_once, |bound| bound == settings.min_bound);
         let alone =
             settings.on_race == OnRace::Promote || settings.keep_going || settings.measured_executions > 0;
-        let path = self.file(&name).filter(|_| !alone)?;
+        let path = self.file(&journal_name(settings.max_bound)).filter(|_| is_one_task && !alone)?;
         let key = settings.journal_key.as_ref()?;
         let text = format!(
             "{key} {:?} {} {:?} {} {} {}",

@@ -23,14 +23,9 @@ fn faster(row: &Row, other: Option<&Result>) -> Option<f64> {
     other.map(|other| row.plain.rate() / other.rate())
 }
 
-/// How often the seconds that the reduced search takes are contained in `other`'s.
-fn sooner(row: &Row, other: Option<&Result>) -> Option<f64> {
-    other.map(|other| other.second() / row.reduced.second())
-}
-
-/// The same of the last bound alone.
-fn sooner_at_once(row: &Row, other: Option<&Result>) -> Option<f64> {
-    other.map(|other| other.second() / row.at_once.second())
+/// How often the seconds that one of icb's searches takes are contained in `other`'s.
+fn sooner(own: &Result, other: Option<&Result>) -> Option<f64> {
+    other.map(|other| other.second() / own.second())
 }
 
 /// A line for each program and tool.
@@ -72,7 +67,7 @@ pub(crate) fn print_suite(rows: &[Row]) {
                 tool.steps,
                 tool.ns_per_step(),
                 if own { String::new() } else { ratio(faster(row, Some(tool))) },
-                if name == "icb" { String::new() } else { ratio(sooner(row, Some(tool))) },
+                if name == "icb" { String::new() } else { ratio(sooner(&row.reduced, Some(tool))) },
             );
         }
     }
@@ -137,27 +132,30 @@ pub(crate) fn print_short(rows: &[Row]) {
             thousands(row.plain.rate()),
             ratio(faster(row, loom)),
             ratio(faster(row, Some(&row.shuttle))),
-            ratio(sooner(row, loom)),
-            ratio(sooner(row, Some(&row.shuttle))),
-            ratio(sooner_at_once(row, loom)),
+            ratio(sooner(&row.reduced, loom)),
+            ratio(sooner(&row.reduced, Some(&row.shuttle))),
+            ratio(sooner(&row.at_once, loom)),
         );
     }
     let all = |of: fn(&Row) -> Option<f64>| summary(&rows.iter().filter_map(of).collect::<Vec<f64>>());
     println!("\nexecutions a second, icb/loom: {}", all(|row| faster(row, row.loom.as_ref())));
     println!("executions a second, icb/shuttle: {}", all(|row| faster(row, Some(&row.shuttle))));
-    println!("seconds to exhaust the last bound, loom/icb: {}", all(|row| sooner(row, row.loom.as_ref())));
+    println!(
+        "seconds to exhaust the last bound, loom/icb: {}",
+        all(|row| sooner(&row.reduced, row.loom.as_ref()))
+    );
     println!(
         "seconds to exhaust the last bound, loom/icb at once: {}",
-        all(|row| sooner_at_once(row, row.loom.as_ref()))
+        all(|row| sooner(&row.at_once, row.loom.as_ref()))
     );
     println!(
         "seconds to exhaust the last bound, shuttle/icb: {}",
-        all(|row| sooner(row, Some(&row.shuttle)))
+        all(|row| sooner(&row.reduced, Some(&row.shuttle)))
     );
     println!(
         "seconds to exhaust the last bound, icb without a reduction/with: {}; with, at once: {}",
-        all(|row| sooner(row, Some(&row.plain))),
-        all(|row| sooner_at_once(row, Some(&row.plain)))
+        all(|row| sooner(&row.reduced, Some(&row.plain))),
+        all(|row| sooner(&row.at_once, Some(&row.plain)))
     );
 }
 

@@ -5,7 +5,7 @@ use icb_core::explore::{Explorer, Options};
 use icb_core::reduction::PartialOrder;
 use icb_core::runtime::CoroutineProgram;
 use icb_core::search::ContextBounded;
-use icb_tests::searches::{run_count, without_spurious};
+use icb_tests::searches::{reduced, run_count, without_spurious};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -89,11 +89,7 @@ impl Icb {
 
     /// The same with the last bound at once, as loom does, or if it is `None` without a bound at once.
     pub(crate) fn run_at_once(&mut self, bound: Option<u32>, rounds: u64) -> (u64, u64) {
-        let search = || match bound {
-            Some(bound) => PartialOrder::new(Some(bound)).from_bound(bound),
-            None => PartialOrder::new(None).unbounded_at_once(),
-        };
-        self.run_with(search, rounds)
+        self.run_with(|| reduced(bound), rounds)
     }
 
     fn run_with(&mut self, search: impl Fn() -> PartialOrder, rounds: u64) -> (u64, u64) {

@@ -3,7 +3,6 @@
 
 use super::progress::lock;
 use super::{Run, judged};
-use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::process::{Launch, Outcome, Stop};
 use crate::worker::verdict::{Verdict, of_models};
@@ -16,7 +15,7 @@ impl Run<'_> {
             Verdict::Ordinary { output } if self.arguments.shard.is_none() => match of_models(outcome) {
                 Some(Verdict::Holds { last, exhausted, .. }) => {
                     lock(&self.afterwards).insert(task.test, task.min_bound);
-                    if !last && self.has_more_than(task) {
+                    if !last && task.has_next(self.arguments.max_bound) {
                         return Verdict::Holds { last, exhausted, expects_failure: false };
                     }
                     self.all_together(task, output, stop)
@@ -31,13 +30,6 @@ impl Run<'_> {
             },
             other => other,
         }
-    }
-
-    /// Whether there is a bound after the task's.
-    pub(super) fn has_more_than(&self, task: Task) -> bool {
-        task.max_bound != Bound::Unlimited
-            && self.strategy().is_by_preemptions()
-            && self.arguments.max_bound.allows(task.min_bound + 1)
     }
 
     /// Runs a test in one process, from bound 0 to the task's last.

@@ -17,7 +17,7 @@ pub(super) type Shown = Option<(u32, Box<Failure>)>;
 
 /// Refuses what cannot be searched at once.
 pub(super) fn check(arguments: &TestArgs) -> Result<(), Error> {
-    let by_bounds = arguments.search.strategy.unwrap_or_default().is_by_preemptions();
+    let by_bounds = arguments.search.strategy().is_by_preemptions();
     if by_bounds || !arguments.at_once {
         return Ok(());
     }
@@ -33,11 +33,17 @@ impl Run<'_> {
     }
 
     /// What a test comes to whose last bound was searched at once. It has to be searched bound by bound if it failed, or if it has told
-    /// nothing about that bound.
-    pub(super) fn at_once(&self, task: Task, outcome: Option<&Outcome>, verdict: Verdict) -> Verdict {
+    /// nothing about that bound; but what another shard finds is not known here, and that is what should be said of it.
+    pub(super) fn at_once(
+        &self,
+        task: Task,
+        outcome: Option<&Outcome>,
+        verdict: Verdict,
+    ) -> (Verdict, Option<String>) {
         if self.arguments.shard.is_some() {
-            // What another shard finds is not known here.
-            return verdict;
+            let costs = matches!(&verdict, Verdict::Failed { failure, .. } if failure.bound > 0);
+            let note = "Found at once by one shard: another failure may have fewer preemptions; a run without --at-once finds the fewest";
+            return (verdict, costs.then(|| note.to_owned()));
         }
         let limits_itself = || outcome.is_some_and(|o| o.models.values().any(|told| told.bounds.is_empty()));
         let (reason, shown) = match verdict {
@@ -48,22 +54,15 @@ impl Run<'_> {
             Verdict::Holds { .. } if limits_itself() => {
                 ("a model in it was not searched at this bound".to_owned(), None)
             }
-            other => return other,
+            other => return (other, None),
         };
         lock(&self.narrowed).insert(task.test, shown);
-        Verdict::BoundByBound { reason }
+        (Verdict::BoundByBound { reason }, None)
     }
 
     /// What a test comes to that was searched bound by bound since its last bound has failed: that failure if no other was found. With it
-    /// comes what should be said of that, as of what a shard has found at once.
+    /// comes what should be said of that.
     pub(super) fn narrowed(&self, task: Task, verdict: Verdict) -> (Verdict, Option<String>) {
-        if let Verdict::Failed { failure, .. } = &verdict
-            && self.is_at_once(task)
-            && failure.bound > 0
-        {
-            let note = "Found at once by one shard: another failure may have fewer preemptions; a run without --at-once finds the fewest";
-            return (verdict, Some(note.to_owned()));
-        }
         let Some(Some((model, failure))) = lock(&self.narrowed).get(&task.test).cloned() else {
             return (verdict, None);
         };
@@ -74,7 +73,7 @@ impl Run<'_> {
                     task.min_bound
                 )
             }
-            Verdict::Holds { last, .. } if *last || !self.has_more_than(task) => {
+            Verdict::Holds { .. } if task.next_bound(&verdict, self.arguments.max_bound).is_none() => {
                 "Searched bound by bound the test has not failed: it does not do the same every time"
                     .to_owned()
             }

@@ -13,7 +13,7 @@ use crate::shard::{self, ModelPart, ShardResult, ShardRound, ShardTest};
 use crate::store::test_path;
 use crate::worker::plan::Task;
 use crate::worker::verdict::Verdict;
-use icb_core::trace::{BoundReport, Shard, StrategyKind};
+use icb_core::trace::{BoundReport, Shard, StrategyKind, journal_name};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -103,10 +103,11 @@ impl Run<'_> {
             parts: lock(&self.parts).get(&(task.test, task.min_bound)).cloned().unwrap_or_default(),
         };
         let directory = self.directory(task);
-        let journals = match task.max_bound {
-            Bound::Unlimited => "journal-all-".to_owned(),
-            Bound::Limited(bound) => format!("journal-{bound}-"),
+        let bound = match task.max_bound {
+            Bound::Unlimited => None,
+            Bound::Limited(bound) => Some(bound),
         };
+        let journals = journal_name(bound) + "-";
         if lock(&self.rounds[task.test]).add(&directory, round).is_ok() {
             for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
                 if entry.file_name().to_string_lossy().starts_with(&journals) {
