@@ -236,9 +236,10 @@ fn threads_that_the_model_does_not_have_are_told() {
         &[
             "divergence: a thread that is not part of the model uses `Mutex<i32>` at tests/outsiders.rs:12:",
             "divergence: a thread that is not part of the model uses `AtomicU32` at tests/outsiders.rs:23:",
+            "divergence: a thread that is not part of the model uses `AtomicU32` at tests/outsiders.rs:34:",
             "spawn it with",
             "proved cases::outsiders::minds_its_own_business: no failure in any execution (exhaustive)",
-            "1 passed, 2 failed",
+            "1 passed, 3 failed",
         ],
     );
 }
@@ -398,7 +399,7 @@ fn every_failure_is_told_stored_and_replayed() {
             // The others run on.
             "proved cases::holding::counts_under_a_lock",
             "run once cases::holding::has_no_model",
-            "9 passed, 17 failed",
+            "9 passed, 18 failed",
             // The report.
             "1 preemption, found in execution ",
             "▶1         │ preempted by T1",

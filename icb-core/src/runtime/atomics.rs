@@ -158,7 +158,9 @@ pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
 #[track_caller]
 #[inline]
 pub fn atomic_exchange(target: AtomicRef, action: Action, expected: u64) -> Option<AtomicStep> {
-    running()?.expected.set(expected);
+    if let Some(running) = running() {
+        running.expected.set(expected);
+    }
     atomic(target, action)
 }
 
