@@ -85,6 +85,7 @@ impl Execution {
             && self.freed.is_none()
             && !self.threads.mine().comes_round
             && !self.threads.mine().unwinding
+            && !self.threads.mine().spins.has_secrets()
     }
 
     /// [`decide`](Self::decide), where the chooser is told of every step: in short what is done otherwise, if that is all that is not

@@ -35,6 +35,7 @@ mod rounds;
 mod sequential;
 mod shared_stacks;
 mod slots;
+mod spinners;
 mod statics;
 mod telling;
 mod threads;

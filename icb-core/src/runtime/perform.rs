@@ -92,6 +92,9 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
             return (Next::Suspend, Some(me));
         }
         e.announce(operation, place);
+        if e.threads.mine().spins.has_secrets() {
+            e.keep_or_tell_secrets(operation.action);
+        }
         if may_be_spun_on(operation.action) {
             e.recognise_spinning();
         }

@@ -125,6 +125,11 @@ impl Rounds {
         self.guarded = None;
     }
 
+    /// How many things the thread has changed.
+    pub(super) const fn changes(&self) -> u32 {
+        self.changes
+    }
+
     /// The thread has changed something.
     #[inline(always)]
     pub(crate) fn note_change(&mut self) {

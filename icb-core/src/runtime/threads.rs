@@ -4,6 +4,7 @@ use super::ThreadMain;
 use super::coroutine::{Coroutine, Suspension};
 use super::idle::IdleTurns;
 use super::rounds::Rounds;
+use super::spinners::Spins;
 use super::turns::Turns;
 use crate::dependence::ThreadHash;
 use crate::memory::happens_before::ThreadClock;
@@ -176,6 +177,7 @@ pub(crate) struct Thread {
     pub(crate) turns: Turns,
     pub(crate) rounds: Rounds,
     pub(crate) idle: IdleTurns,
+    pub(crate) spins: Spins,
     /// Its loop has come round: it pauses before what it does next, without having been asked to.
     pub(crate) comes_round: bool,
     /// It has read the clock since its last pause.
@@ -269,6 +271,7 @@ impl Default for Thread {
             turns: Turns::default(),
             rounds: Rounds::default(),
             idle: IdleTurns::default(),
+            spins: Spins::default(),
             comes_round: false,
             reads_clock: false,
             clock_readings: (0, 0),
@@ -360,6 +363,7 @@ impl Thread {
         self.turns.reset();
         self.rounds.reset();
         self.idle.reset();
+        self.spins.reset();
         self.comes_round = false;
         self.reads_clock = false;
         self.clock_readings = (0, 0);
@@ -604,6 +608,11 @@ impl Thread {
     /// One of its last reads, so many, was at the place where it is.
     pub(super) fn was_here(&self, reads: usize) -> bool {
         self.reads.iter().rev().take(reads).any(|read| read.place == self.location)
+    }
+
+    /// What it is about to do it has done in the loop that it waited in last.
+    pub(super) fn was_in_loop(&self) -> bool {
+        self.was_here(REPEATS)
     }
 
     /// Each of its reads is looked at from now on: it may be going round.

@@ -817,3 +817,66 @@ fn attempts_end_although_the_test_is_over() {
         }
     }
 }
+
+/// Threads that wait by looking under one lock, and do not pause, do not keep each other going: the one that they wait for comes.
+#[test]
+fn threads_that_look_under_a_lock_let_others_come() {
+    fn under_a_mutex(count: usize) {
+        let lock = Arc::new(Mutex::new(false));
+        let waiters: Vec<_> = (0..count)
+            .map(|_| {
+                let lock = lock.clone();
+                thread::spawn(move || while !*lock.lock().unwrap() {})
+            })
+            .collect();
+        *lock.lock().unwrap() = true;
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    }
+    for count in [2, 3] {
+        for reduction in [Reduction::None, Reduction::PartialOrder] {
+            let report = plain().max_bound(1).reduction(reduction).explore(move || under_a_mutex(count));
+            let longest = report.bounds.iter().map(|bound| bound.max_steps).max();
+            assert!(report.complete && longest < Some(1000), "{count}, {reduction:?}: {report:?}");
+        }
+    }
+}
+
+/// What such a thread does under the lock before it goes on with something else is told, although it is not seen: the other one may come
+/// right after it.
+#[test]
+fn what_a_spinning_thread_does_last_under_a_lock_is_told() {
+    for reduction in [Reduction::None, Reduction::PartialOrder] {
+        let seen = std::sync::Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+        let into = seen.clone();
+        let report = plain().max_bound(1).reduction(reduction).explore(move || {
+            let (hidden, after) =
+                (Arc::new(Mutex::new(std::cell::Cell::new(0))), Arc::new(AtomicUsize::new(0)));
+            let wait_for = |value| {
+                let (hidden, after) = (hidden.clone(), after.clone());
+                move || {
+                    let mut rounds = 0;
+                    loop {
+                        let guard = hidden.lock().unwrap();
+                        if guard.get() == value {
+                            guard.set(value + 1);
+                            break;
+                        }
+                        rounds += 1;
+                    }
+                    (rounds, after.fetch_add(value, SeqCst))
+                }
+            };
+            let first = thread::spawn(wait_for(1));
+            let second = thread::spawn(wait_for(2));
+            thread::spawn(move || hidden.lock().unwrap().set(1));
+            let (rounds, _) = first.join().unwrap();
+            let (more_rounds, after) = second.join().unwrap();
+            // Both have waited long enough for their looks to be no news.
+            if rounds.min(more_rounds) > 120 {
+                into.lock().unwrap().insert(after);
+            }
+        });
+        assert!(report.complete, "{reduction:?}: {report:?}");
+        assert_eq!(*seen.lock().unwrap(), [0, 1].into(), "{reduction:?}");
+    }
+}

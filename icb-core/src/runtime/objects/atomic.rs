@@ -161,6 +161,7 @@ impl Execution {
     /// The running thread waits from now on for a change of what it has read.
     fn await_change(&mut self) {
         let me = self.current;
+        self.note_spinning();
         self.note_awaited(me);
         self.wait_for_anything();
         self.reconsider_thread(me);

@@ -161,7 +161,7 @@ impl Object {
     }
 
     #[inline(always)]
-    fn note_change(&mut self, stale: bool) {
+    pub(super) fn note_change(&mut self, stale: bool) {
         self.version = self.version.wrapping_add(1);
         if stale {
             self.stale = self.stale.wrapping_add(1);
@@ -426,9 +426,14 @@ impl Execution {
     /// going round.
     fn note_lock(&mut self, object: ObjectId) {
         let me = self.current as u32;
-        let stale = self.threads[self.current].turns.tired;
-        let changes = self.object_mut(object).note_holder(me, stale);
-        self.threads.mine().dirty |= changes;
+        let is_other = self.object_ref(object).last_holder != me;
+        if is_other && self.takes_in_secret(object) {
+            self.object_mut(object).last_holder = me;
+        } else if is_other {
+            let stale = self.threads.mine().turns.tired;
+            self.object_mut(object).note_holder(me, stale);
+            self.threads.mine().dirty = true;
+        }
         self.note_read(object);
     }
 

@@ -240,6 +240,9 @@ impl Execution {
         // What the thread has freed is its own doing, and before its end.
         self.note_freed();
         let me = self.current;
+        if self.threads.mine().spins.has_secrets() {
+            self.tell_secrets();
+        }
         let thread = self.threads.mine();
         let object = thread.object;
         thread.life = Life::Ended;
