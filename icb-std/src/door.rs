@@ -12,7 +12,9 @@ pub(crate) use icb_core::runtime::{
     unseen, value_goes, value_gone,
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) use icb_core::runtime::{engine_works, leave_at_abort, mixed, random_key, without_unwinding};
+pub(crate) use icb_core::runtime::{
+    engine_works, leave_at_abort, mixed, random_key, running_stack, without_unwinding,
+};
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
 /// `yield_now`, `spin_loop` and `sleep` (with its duration). `false` outside an execution. Compiled into what the program calls, and that into the

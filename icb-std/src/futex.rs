@@ -10,6 +10,7 @@ use crate::door;
 use crate::entropy::getrandom;
 use crate::epoll::eventfd;
 use crate::membarrier::membarrier;
+use crate::os_thread::gettid;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer, answer_of, system};
@@ -73,6 +74,7 @@ unsafe extern "C" fn syscall(
             system::GETRANDOM => {
                 getrandom(::std::ptr::with_exposed_provenance_mut(a), b, c as c_uint) as c_long
             }
+            system::GETTID => c_long::from(gettid()),
             system::MEMBARRIER => membarrier(number, a, b, c),
             _ => answer_of(system(number, a, b, c, d, e, f)),
         }

@@ -58,6 +58,10 @@ pub mod hint;
 mod image;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod membarrier;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod os_local;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod os_thread;
 #[cfg(icb)]
 pub mod panic;
 #[cfg(icb)]

@@ -7,7 +7,7 @@ mod overflow;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(super) use overflow::answer_first;
-pub(crate) use overflow::running_stack;
+pub use overflow::running_stack;
 pub(super) use overflow::{Fault, leave_at_faults, take_fault};
 
 use super::allocator::aside;

@@ -58,6 +58,7 @@ pub use calls::{
     pause_with, random_key, set_local, spawn, take_over, thread_key, thread_name, thread_path, unpark,
     without_unwinding,
 };
+pub use coroutine::running_stack;
 pub use execution::Settings;
 pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
