@@ -22,7 +22,8 @@ use ::std::sync::PoisonError;
 use ::std::time::Duration;
 
 /// Flags of an operation that change nothing here: private to the process, and which clock is meant.
-const FLAGS: c_int = 128 | 256;
+const FLAGS: c_int = PRIVATE | 256;
+const PRIVATE: c_int = 128;
 const WAIT: c_int = 0;
 const WAKE: c_int = 1;
 const WAIT_BITSET: c_int = 9;
@@ -67,6 +68,13 @@ unsafe extern "C" fn syscall(
     }
     // SAFETY: the caller's promise.
     unsafe {
+        if number == system::FUTEX
+            && matches!(b as c_int & !FLAGS, WAIT | WAIT_BITSET)
+            && d == 0
+            && door::is_apart()
+        {
+            return wait_apart(a, b as c_int & PRIVATE, c);
+        }
         match number {
             // What has a C function of its own here may come this way too, as `rustix` calls it.
             system::EVENTFD2 => c_long::from(eventfd(a as c_uint, b as c_int)),
@@ -147,6 +155,21 @@ unsafe fn wait(address: usize, expected: u32, duration: Option<Duration>) -> Res
             return Err(ETIMEDOUT);
         }
     }
+}
+
+/// Who waits for ever when all is over waits for threads that are gone, unless one of the system's, which knows nothing of the model, comes at once.
+///
+/// # Safety
+/// There is a futex at the address.
+unsafe fn wait_apart(address: usize, private: c_int, expected: usize) -> c_long {
+    let time = [0_i64, door::PATIENCE.as_nanos() as i64];
+    let time = (&raw const time).expose_provenance();
+    // SAFETY: the caller's promise.
+    let result = unsafe { system(system::FUTEX, address, (WAIT | private) as usize, expected, time, 0, 0) };
+    if result == -c_long::from(ETIMEDOUT) {
+        door::leave_apart();
+    }
+    answer_of(result)
 }
 
 /// Wakes up to so many. The futex itself is not looked at: its memory may have been freed.

@@ -4,6 +4,7 @@ mod accesses;
 mod address_map;
 mod addressed;
 mod allocator;
+mod apart;
 mod arena;
 mod atomics;
 mod backtrace;
@@ -49,6 +50,7 @@ pub use addressed::{
     cell, cell_end, cell_pointer_end, count, count_last, count_left, value_goes, value_gone,
 };
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
+pub use apart::{apart, is_apart, leave_apart};
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, atomic_exchange, fence, fence_by_exchange};
 pub use backtrace::backtrace_count;
 pub use calls::{
