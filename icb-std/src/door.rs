@@ -13,7 +13,8 @@ pub(crate) use icb_core::runtime::{
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{
-    engine_works, is_apart, leave_apart, leave_at_abort, mixed, random_key, running_stack, without_unwinding,
+    engine_works, is_apart, leave_apart, leave_at_abort, memory_unmapped, mixed, random_key, running_stack,
+    without_unwinding,
 };
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 

@@ -15,6 +15,7 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer, answer_of, system};
 use crate::timer_file::timerfd_create;
+use crate::unmapping::munmap;
 use ::std::collections::{HashMap, VecDeque};
 use ::std::ffi::{c_int, c_long, c_uint};
 use ::std::sync::Arc;
@@ -83,6 +84,7 @@ unsafe extern "C" fn syscall(
                 getrandom(::std::ptr::with_exposed_provenance_mut(a), b, c as c_uint) as c_long
             }
             system::GETTID => c_long::from(gettid()),
+            system::MUNMAP => c_long::from(munmap(::std::ptr::with_exposed_provenance_mut(a), b)),
             system::MEMBARRIER => membarrier(number, a, b, c),
             _ => answer_of(system(number, a, b, c, d, e, f)),
         }

@@ -13,6 +13,7 @@ mod numbers {
     pub(crate) const WRITE: c_long = 1;
     pub(crate) const CLOSE: c_long = 3;
     pub(crate) const FSTAT: c_long = 5;
+    pub(crate) const MUNMAP: c_long = 11;
     pub(crate) const RT_SIGACTION: c_long = 13;
     pub(crate) const SENDTO: c_long = 44;
     pub(crate) const RECVFROM: c_long = 45;
@@ -43,6 +44,7 @@ mod numbers {
     pub(crate) const FSTAT: c_long = 80;
     pub(crate) const TIMERFD_CREATE: c_long = 85;
     pub(crate) const EXIT_GROUP: c_long = 94;
+    pub(crate) const MUNMAP: c_long = 215;
     pub(crate) const FUTEX: c_long = 98;
     pub(crate) const RT_SIGACTION: c_long = 134;
     pub(crate) const GETTID: c_long = 178;
