@@ -3,15 +3,10 @@
 //! everybody else aborts.
 
 use crate::door;
-use crate::system::{self, system};
-use ::std::ffi::{CStr, c_char, c_int, c_void};
-
-/// The next definition of a symbol after this one.
-const RTLD_NEXT: *mut c_void = ::std::ptr::without_provenance_mut(usize::MAX);
-const NAME: &CStr = c"abort";
+use crate::system::{self, next, system};
+use ::std::ffi::{c_int, c_void};
 
 unsafe extern "C" {
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn raise(signal: c_int) -> c_int;
 }
 
@@ -24,8 +19,7 @@ static KEEP: extern "C" fn() -> ! = abort;
 extern "C" fn abort() -> ! {
     const SIGABRT: c_int = 6;
     door::leave_at_abort();
-    // SAFETY: the name ends with a zero.
-    let next = unsafe { dlsym(RTLD_NEXT, NAME.as_ptr()) };
+    let next = next(c"abort");
     if !next.is_null() {
         // SAFETY: the C library's function of this name, which takes nothing and does not return.
         unsafe { ::std::mem::transmute::<*mut c_void, extern "C" fn() -> !>(next)() }

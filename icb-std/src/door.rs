@@ -4,15 +4,18 @@
 pub(crate) use icb_core::runtime::BEGIN_DATE;
 pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, AtomicType, Effect, Handle, InitialState, ObjectInit, Registers, ThreadBody,
-    ThreadEnd, ThreadMain, active, atomic, atomic_exchange, caught, cell, cell_end, cell_pointer_end, count,
-    count_last, count_left, current, enter_static, epoch, fence, fence_by_exchange, giving_up, go_no_further,
-    has_left, initial_bytes, is_finished, join, join_parking, leave, leave_value, let_go, limited, local,
-    local_destroyed, note_registers, now, on_execution_end, outside, panic_handled, panicking, park,
-    pause_with, resumes_unwinding, set_local, spawn, take_over, thread_key, thread_name, thread_path, unpark,
-    unseen, value_goes, value_gone,
+    ThreadEnd, ThreadMain, active, apart, atomic, atomic_exchange, caught, cell, cell_end, cell_pointer_end,
+    count, count_last, count_left, current, enter_static, epoch, fence, fence_by_exchange, giving_up,
+    go_no_further, has_left, initial_bytes, is_finished, join, join_parking, leave, leave_value, let_go,
+    limited, local, local_destroyed, note_registers, now, on_execution_end, outside, panic_handled,
+    panicking, park, pause_with, resumes_unwinding, set_local, spawn, take_over, thread_key, thread_name,
+    thread_path, unpark, unseen, value_goes, value_gone,
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) use icb_core::runtime::{engine_works, leave_at_abort, mixed, random_key, without_unwinding};
+pub(crate) use icb_core::runtime::{
+    engine_works, is_apart, leave_apart, leave_at_abort, memory_unmapped, mixed, random_key, running_stack,
+    without_unwinding,
+};
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
 /// `yield_now`, `spin_loop` and `sleep` (with its duration). `false` outside an execution. Compiled into what the program calls, and that into the
@@ -50,6 +53,10 @@ pub(crate) fn unwinding() -> bool {
 pub(crate) fn is_modelled() -> bool {
     active() && !engine_works()
 }
+
+/// How long what is done apart waits for a thread of the system.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) const PATIENCE: ::std::time::Duration = ::std::time::Duration::from_millis(1);
 
 /// Whether the calling thread is being unwound because its execution is given up.
 #[inline]

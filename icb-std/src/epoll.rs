@@ -164,6 +164,13 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
         unsafe { system(system::EPOLL_PWAIT, epoll, events, count, timeout, 0, 0) }
     };
     let result = match door::is_modelled() {
+        false if timeout < 0 && door::is_apart() => {
+            let result = ask(door::PATIENCE.as_millis() as c_int);
+            if result == 0 {
+                door::leave_apart();
+            }
+            result
+        }
         false => ask(timeout),
         true if timeout == 0 => alone(|| ask(0)),
         true => wait_modelled(epoll, timeout, &ask),

@@ -10,10 +10,12 @@ use crate::door;
 use crate::entropy::getrandom;
 use crate::epoll::eventfd;
 use crate::membarrier::membarrier;
+use crate::os_thread::gettid;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer, answer_of, system};
 use crate::timer_file::timerfd_create;
+use crate::unmapping::munmap;
 use ::std::collections::{HashMap, VecDeque};
 use ::std::ffi::{c_int, c_long, c_uint};
 use ::std::sync::Arc;
@@ -21,7 +23,8 @@ use ::std::sync::PoisonError;
 use ::std::time::Duration;
 
 /// Flags of an operation that change nothing here: private to the process, and which clock is meant.
-const FLAGS: c_int = 128 | 256;
+const FLAGS: c_int = PRIVATE | 256;
+const PRIVATE: c_int = 128;
 const WAIT: c_int = 0;
 const WAKE: c_int = 1;
 const WAIT_BITSET: c_int = 9;
@@ -66,6 +69,13 @@ unsafe extern "C" fn syscall(
     }
     // SAFETY: the caller's promise.
     unsafe {
+        if number == system::FUTEX
+            && matches!(b as c_int & !FLAGS, WAIT | WAIT_BITSET)
+            && d == 0
+            && door::is_apart()
+        {
+            return wait_apart(a, b as c_int & PRIVATE, c);
+        }
         match number {
             // What has a C function of its own here may come this way too, as `rustix` calls it.
             system::EVENTFD2 => c_long::from(eventfd(a as c_uint, b as c_int)),
@@ -73,6 +83,8 @@ unsafe extern "C" fn syscall(
             system::GETRANDOM => {
                 getrandom(::std::ptr::with_exposed_provenance_mut(a), b, c as c_uint) as c_long
             }
+            system::GETTID => c_long::from(gettid()),
+            system::MUNMAP => c_long::from(munmap(::std::ptr::with_exposed_provenance_mut(a), b)),
             system::MEMBARRIER => membarrier(number, a, b, c),
             _ => answer_of(system(number, a, b, c, d, e, f)),
         }
@@ -145,6 +157,21 @@ unsafe fn wait(address: usize, expected: u32, duration: Option<Duration>) -> Res
             return Err(ETIMEDOUT);
         }
     }
+}
+
+/// Who waits for ever when all is over waits for threads that are gone, unless one of the system's, which knows nothing of the model, comes at once.
+///
+/// # Safety
+/// There is a futex at the address.
+unsafe fn wait_apart(address: usize, private: c_int, expected: usize) -> c_long {
+    let time = [0_i64, door::PATIENCE.as_nanos() as i64];
+    let time = (&raw const time).expose_provenance();
+    // SAFETY: the caller's promise.
+    let result = unsafe { system(system::FUTEX, address, (WAIT | private) as usize, expected, time, 0, 0) };
+    if result == -c_long::from(ETIMEDOUT) {
+        door::leave_apart();
+    }
+    answer_of(result)
 }
 
 /// Wakes up to so many. The futex itself is not looked at: its memory may have been freed.

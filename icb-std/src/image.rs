@@ -9,9 +9,13 @@
 //! The variables of `sync::atomic` carry nothing and are restored by the runtime.
 
 use crate::door;
-use ::std::panic::{AssertUnwindSafe, catch_unwind};
+use ::std::mem::needs_drop;
 use ::std::ptr;
 use ::std::sync::atomic::{AtomicU8, Ordering};
+use ::std::sync::{Mutex, PoisonError};
+
+/// Statics whose values' destructors wait for threads that are gone. `std` never calls them.
+static WAIT_IN_VAIN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// Called at the object's first use in an execution, with its address. `None` in zeroed memory.
 pub(crate) type Restore = Option<unsafe fn(*const ())>;
@@ -38,7 +42,8 @@ pub(crate) unsafe fn restore_at_end<V>(value: *mut V, flags: *const AtomicU8, re
     }
     let Some(initial) = door::initial_bytes(value as usize, size_of::<V>()) else { return };
     door::leave_value(value.cast(), size_of::<V>());
-    let object = Object { value: value.cast(), flags, initial, drop: drop_value::<V> };
+    let drop = needs_drop::<V>().then_some(drop_value::<V> as unsafe fn(*mut ()));
+    let object = Object { value: value.cast(), flags, initial, drop };
     door::on_execution_end(Box::new(move || object.put_back()));
 }
 
@@ -47,15 +52,22 @@ struct Object {
     value: *mut (),
     flags: *const AtomicU8,
     initial: &'static [u8],
-    drop: unsafe fn(*mut ()),
+    /// `None`: there is nothing to drop.
+    drop: Option<unsafe fn(*mut ())>,
 }
 
 impl Object {
     fn put_back(self) {
-        // A destructor that panics must not keep the rest from being restored.
-        // SAFETY: the object is a static, hence alive, and the execution that used it has ended. A value that was
-        // dropped here is overwritten at once.
-        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { (self.drop)(self.value) }));
+        // A destructor that panics, or waits for ever, must not keep the rest from being restored.
+        let mut in_vain = WAIT_IN_VAIN.lock().unwrap_or_else(PoisonError::into_inner);
+        let Object { value, drop, .. } = self;
+        if let Some(drop) = drop.filter(|_| !in_vain.contains(&value.addr())) {
+            // SAFETY: the object is a static, hence alive, and the execution that used it has ended. A value that was
+            // dropped here is overwritten at once.
+            if !door::apart(Box::new(move || unsafe { drop(value) })) {
+                in_vain.push(value.addr());
+            }
+        }
         // SAFETY: as above; `initial` are the bytes that this very object had when the program began, and a value
         // made by a constant expression may be copied because its first copy is gone.
         unsafe {

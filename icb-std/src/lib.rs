@@ -58,6 +58,10 @@ pub mod hint;
 mod image;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod membarrier;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod os_local;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod os_thread;
 #[cfg(icb)]
 pub mod panic;
 #[cfg(icb)]
@@ -75,6 +79,8 @@ mod timer_file;
 pub mod thread;
 #[cfg(icb)]
 pub mod time;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod unmapping;
 
 /// What an execution frees is used again only after its end. Programs that need a global allocator of their own turn
 /// the feature `allocator` off and wrap or do without [`icb_core::runtime::Allocator`].

@@ -1,7 +1,7 @@
 //! System calls, for the C functions that this crate defines in place of the C library's: their numbers, which each processor
 //! has its own of, how one is made, and how C functions give its result. Knows nothing of executions.
 
-use ::std::ffi::{c_int, c_long};
+use ::std::ffi::{CStr, c_char, c_int, c_long, c_void};
 
 pub(crate) use numbers::*;
 
@@ -13,10 +13,12 @@ mod numbers {
     pub(crate) const WRITE: c_long = 1;
     pub(crate) const CLOSE: c_long = 3;
     pub(crate) const FSTAT: c_long = 5;
+    pub(crate) const MUNMAP: c_long = 11;
     pub(crate) const RT_SIGACTION: c_long = 13;
     pub(crate) const SENDTO: c_long = 44;
     pub(crate) const RECVFROM: c_long = 45;
     pub(crate) const SOCKETPAIR: c_long = 53;
+    pub(crate) const GETTID: c_long = 186;
     pub(crate) const FUTEX: c_long = 202;
     pub(crate) const EXIT_GROUP: c_long = 231;
     pub(crate) const EPOLL_CTL: c_long = 233;
@@ -42,8 +44,10 @@ mod numbers {
     pub(crate) const FSTAT: c_long = 80;
     pub(crate) const TIMERFD_CREATE: c_long = 85;
     pub(crate) const EXIT_GROUP: c_long = 94;
+    pub(crate) const MUNMAP: c_long = 215;
     pub(crate) const FUTEX: c_long = 98;
     pub(crate) const RT_SIGACTION: c_long = 134;
+    pub(crate) const GETTID: c_long = 178;
     pub(crate) const SOCKETPAIR: c_long = 199;
     pub(crate) const SENDTO: c_long = 206;
     pub(crate) const RECVFROM: c_long = 207;
@@ -53,6 +57,15 @@ mod numbers {
 
 unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// The C library's function of this name, behind the one that this crate defines; null if the program is linked statically.
+pub(crate) fn next(name: &CStr) -> *mut c_void {
+    /// The next definition of a symbol after this one.
+    const RTLD_NEXT: *mut c_void = ::std::ptr::without_provenance_mut(usize::MAX);
+    // SAFETY: the name ends with a zero.
+    unsafe { dlsym(RTLD_NEXT, name.as_ptr()) }
 }
 
 /// The result of a system call as C functions give it.

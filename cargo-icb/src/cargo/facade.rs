@@ -4,6 +4,7 @@
 //!
 //! Two harnesses are built: one brings the quarantining allocator, the other leaves the place to a program's own.
 
+use super::assembly_names;
 use super::build::{cargo, run};
 use super::config::bootstrap;
 use super::metadata::Workspace;
@@ -56,6 +57,9 @@ pub(crate) fn prepare(workspace: &Workspace, options: &BuildArgs, triple: &str) 
     eprintln!("    Building the mirrored std, once for this toolchain");
     let (library, plain_harness) = build(&source, &directory, options, triple, &[])?;
     let (_, harness) = build(&source, &directory, options, triple, &["--features", "allocator"])?;
+    if let Some(libraries) = library.parent() {
+        assembly_names::replace(libraries)?;
+    }
     let macros = directory.join("target").join("release").join("deps");
     let facade = Facade { key, source, library, harness, plain_harness, macros };
     let text = serde_json::to_string(&facade).map_err(|error| Error::internal("cannot write JSON", error))?;
@@ -75,7 +79,7 @@ pub(super) fn rustc_version() -> Result<String, Error> {
 
 fn key(version: &str, triple: &str) -> String {
     let mut hasher = DefaultHasher::new();
-    (SOURCES, version, triple).hash(&mut hasher);
+    (SOURCES, version, triple, assembly_names::NAMES).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 

@@ -1,6 +1,7 @@
 //! Everything that asks cargo or rustc: the workspace, its configuration, the build, the list of tests.
 
 pub(crate) mod accesses;
+mod assembly_names;
 pub(crate) mod attempt;
 pub(crate) mod build;
 pub(crate) mod config;

@@ -255,6 +255,16 @@ impl Shadow {
         trouble
     }
 
+    /// Nothing is known any more of accesses to some memory.
+    pub fn forget(&mut self, address: usize, size: usize) {
+        let granules = address / GRANULE..(address + size).div_ceil(GRANULE);
+        for entry in &mut self.entries {
+            if entry.epoch == self.epoch && granules.contains(&entry.granule) {
+                *entry = Entry { granule: entry.granule, epoch: entry.epoch, ..Entry::NONE };
+            }
+        }
+    }
+
     /// Nothing is noted of it but that it is freed: whatever is done to it from now on is wrong.
     fn free_entry(&mut self, index: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let entry = &mut self.entries[index];
@@ -585,6 +595,19 @@ mod tests {
         assert_eq!(touch(&mut shadow, (64, 1), true, 0, &clock(&[2, 1, 1])), None);
         let race = touch(&mut shadow, (64, 8), true, 0, &clock(&[3, 1, 0]));
         assert!(matches!(race, Some(Trouble::Race(EarlierAccess { thread: 2, write: false, .. }))));
+    }
+
+    #[test]
+    fn memory_that_is_forgotten_is_new() {
+        let (a, b) = (clock(&[1, 0]), clock(&[0, 1]));
+        let mut shadow = Shadow::default();
+        shadow.begin(1);
+        for at in [4088, 4096, 8184, 8192] {
+            assert_eq!(touch(&mut shadow, (at, 8), true, 0, &a), None);
+        }
+        shadow.forget(4096, 4096);
+        let races = [4088, 4096, 8184, 8192].map(|at| touch(&mut shadow, (at, 8), true, 1, &b).is_some());
+        assert_eq!(races, [true, false, false, true]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod overflow;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(super) use overflow::answer_first;
-pub(crate) use overflow::running_stack;
+pub use overflow::running_stack;
 pub(super) use overflow::{Fault, leave_at_faults, take_fault};
 
 use super::allocator::aside;
@@ -65,7 +65,7 @@ pub(crate) enum Return {
 }
 
 impl<J: Job> Coroutine<J> {
-    fn new(stack_size: usize, reserve: usize) -> Self {
+    pub(crate) fn new(stack_size: usize, reserve: usize) -> Self {
         overflow::prepare();
         let stack = match DefaultStack::new(stack_size + reserve) {
             Ok(stack) => stack,
@@ -136,6 +136,11 @@ impl<J: Job> Coroutine<J> {
     #[inline]
     pub(crate) fn suspension(&self) -> Suspension {
         Suspension(self.control())
+    }
+
+    /// Whether its job has begun and is not done.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.control().busy.get()
     }
 
     /// Gives the stack up for ever, with whatever stands on it, without running its destructors.

@@ -17,6 +17,13 @@ pub(super) enum Owner {
     Program,
 }
 
+/// The program has given back memory that it had mapped by itself: what comes to lie there is new. Does nothing outside an execution.
+pub fn memory_unmapped(address: usize, size: usize) {
+    if let Some(running) = super::running() {
+        running.with(|e| e.shadow.forget(address, size));
+    }
+}
+
 impl Execution {
     /// A block has been freed by the running thread: nobody may touch it from now on.
     #[cold]

@@ -4,6 +4,7 @@ mod accesses;
 mod address_map;
 mod addressed;
 mod allocator;
+mod apart;
 mod arena;
 mod atomics;
 mod backtrace;
@@ -50,6 +51,7 @@ pub use addressed::{
     cell, cell_end, cell_pointer_end, count, count_last, count_left, value_goes, value_gone,
 };
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
+pub use apart::{apart, is_apart, leave_apart};
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, atomic_exchange, fence, fence_by_exchange};
 pub use backtrace::backtrace_count;
 pub use calls::{
@@ -59,9 +61,11 @@ pub use calls::{
     pause_with, random_key, set_local, spawn, take_over, thread_key, thread_name, thread_path, unpark,
     without_unwinding,
 };
+pub use coroutine::running_stack;
 pub use execution::Settings;
 pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
+pub use memory_troubles::memory_unmapped;
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};
 pub(crate) use panics::refuse_inside_a_model;
 pub use panics::resumes_unwinding;

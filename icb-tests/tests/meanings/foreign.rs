@@ -471,3 +471,117 @@ fn random_numbers_are_a_function_of_the_thread() {
     assert_eq!(seen.iter().flatten().collect::<BTreeSet<_>>().len(), 6);
     assert_ne!(drawn(), drawn(), "outside a model");
 }
+
+/// Threads of the model are threads of the system's to whoever asks, each with its stack.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn threads_have_identities_of_the_system() {
+    fn identity() -> [u64; 2] {
+        // SAFETY: takes nothing.
+        let (thread, number) = unsafe { (libc::pthread_self(), libc::gettid()) };
+        // SAFETY: as above.
+        assert_eq!(i64::from(number), unsafe { libc::syscall(libc::SYS_gettid) });
+        [thread, u64::from(number.unsigned_abs())]
+    }
+    fn stack() -> std::ops::Range<usize> {
+        // SAFETY: attributes of the calling thread, which are initialised before they are read.
+        unsafe {
+            let (mut attributes, mut address, mut size) = (std::mem::zeroed(), std::ptr::null_mut(), 0);
+            assert_eq!(libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes), 0);
+            assert_eq!(
+                libc::pthread_attr_getstack(&raw const attributes, &raw mut address, &raw mut size),
+                0
+            );
+            libc::pthread_attr_destroy(&raw mut attributes);
+            address.addr()..address.addr() + size
+        }
+    }
+    let outside = identity();
+    let seen: Arc<std::sync::Mutex<Vec<[[u64; 2]; 3]>>> = Arc::default();
+    let note = seen.clone();
+    let report = plain().max_bound(1).explore(move || {
+        let tell = || {
+            let (here, before) = (0_u8, identity());
+            assert!(stack().contains(&(&raw const here).addr()), "the stack is its own");
+            // SAFETY: the calling thread is asked whether it is there.
+            assert_eq!(unsafe { libc::pthread_kill(libc::pthread_self(), 0) }, 0);
+            thread::yield_now();
+            assert_eq!(before, identity());
+            before
+        };
+        let threads = [thread::spawn(tell), thread::spawn(tell)];
+        let ours = tell();
+        let [one, two] = threads.map(|thread| thread.join().unwrap());
+        assert!(
+            (0..2).all(|kind| ours[kind] != one[kind] && one[kind] != two[kind] && two[kind] != ours[kind])
+        );
+        note.lock().unwrap().push([ours, one, two]);
+    });
+    assert!(report.failure.is_none() && executions(&report)[1] > 1, "{report:?}");
+    let seen = seen.lock().unwrap();
+    assert!(
+        seen.iter().all(|numbers| numbers.map(|[_, number]| number) == seen[0].map(|[_, number]| number))
+    );
+    assert_eq!(outside, identity());
+}
+
+/// What the system keeps for each thread is kept for each thread of the model, and given to the key's destructor at its end.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn threads_have_values_that_the_system_keeps() {
+    use std::ffi::c_void;
+    use std::ptr::{null_mut, without_provenance_mut};
+    static KEY: AtomicU32 = AtomicU32::new(0);
+    static ENDED: AtomicU32 = AtomicU32::new(0);
+
+    fn get() -> usize {
+        // SAFETY: a key that was made, and is not deleted before all have ended.
+        unsafe { libc::pthread_getspecific(KEY.load(SeqCst)).addr() }
+    }
+    fn set(value: usize) {
+        // SAFETY: as above.
+        assert_eq!(unsafe { libc::pthread_setspecific(KEY.load(SeqCst), without_provenance_mut(value)) }, 0);
+    }
+    /// Sets the next lower value, which has its own turn.
+    unsafe extern "C" fn destructor(value: *mut c_void) {
+        assert_eq!(get(), 0);
+        ENDED.fetch_add(1, SeqCst);
+        set(value.addr() - 1);
+    }
+    for _ in 0..2 {
+        let report = plain().max_bound(1).explore(|| {
+            let mut key = 0;
+            // SAFETY: there is room for a key.
+            assert_eq!(unsafe { libc::pthread_key_create(&raw mut key, Some(destructor)) }, 0);
+            KEY.store(key, SeqCst);
+            let threads = [1, 2, 9].map(|value| {
+                thread::spawn(move || {
+                    assert_eq!(get(), 0);
+                    set(value);
+                    thread::yield_now();
+                    assert_eq!(get(), value);
+                })
+            });
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            assert_eq!((get(), ENDED.load(SeqCst)), (0, 1 + 2 + 4));
+            // SAFETY: nobody uses it any more.
+            let deleted = [(); 2].map(|()| unsafe { libc::pthread_key_delete(key) });
+            assert_eq!(deleted, [0, libc::EINVAL]);
+            // SAFETY: as above.
+            assert_eq!(unsafe { libc::pthread_key_create(&raw mut key, None) }, 0);
+            assert_eq!(get(), 0);
+        });
+        assert!(report.failure.is_none() && executions(&report)[1] > 1, "{report:?}");
+    }
+    let mut key = 0;
+    // SAFETY: outside a model all is the system's.
+    unsafe {
+        assert_eq!(libc::pthread_key_create(&raw mut key, None), 0);
+        assert_eq!(libc::pthread_setspecific(key, without_provenance_mut(7)), 0);
+        assert_eq!(libc::pthread_getspecific(key).addr(), 7);
+        assert_eq!(libc::pthread_setspecific(key, null_mut()), 0);
+        assert_eq!(libc::pthread_key_delete(key), 0);
+    }
+}

@@ -155,3 +155,30 @@ fn values_of_an_execution_are_dropped_with_it() {
     // The first execution is run twice, to see that the test is deterministic.
     assert_eq!(drops, report.execution_count() + 2);
 }
+
+/// `std` never drops the value of a static; what a destructor waits for when the execution is over, nobody will do.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn a_value_whose_destructor_waits_for_ever_is_left() {
+    struct Workers(Mutex<bool>, Condvar);
+
+    impl Drop for Workers {
+        fn drop(&mut self) {
+            let over = self.0.lock().unwrap();
+            let _over = self.1.wait_while(over, |over| !*over).unwrap();
+        }
+    }
+
+    static WORKERS: OnceLock<Workers> = OnceLock::new();
+
+    for _ in 0..2 {
+        let report = plain().max_bound(1).explore(|| {
+            assert!(WORKERS.get().is_none());
+            let workers = WORKERS.get_or_init(|| Workers(Mutex::new(false), Condvar::new()));
+            let other = thread::spawn(|| drop(workers.0.lock().unwrap()));
+            drop(workers.0.lock().unwrap());
+            other.join().unwrap();
+        });
+        assert!(report.failure.is_none() && crate::executions(&report)[1] > 1, "{report:?}");
+    }
+}

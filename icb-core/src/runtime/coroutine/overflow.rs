@@ -69,7 +69,8 @@ pub(in super::super) fn take_fault() -> Option<Fault> {
 }
 
 /// The addresses of the stack of the coroutine that runs on this thread of the operating system.
-pub(crate) fn running_stack() -> Option<Range<usize>> {
+#[must_use]
+pub fn running_stack() -> Option<Range<usize>> {
     // SAFETY: set only while the coroutine runs, which lives on meanwhile.
     unsafe { RUNNING.get().as_ref() }.map(|guard| guard.addresses.clone())
 }
