@@ -145,17 +145,23 @@ impl Record {
         }
     }
 
+    /// Whether it is proved of executions in which loads did not read the stale values that their orderings allow.
+    pub(crate) fn leaves_stale_values_out(&self) -> bool {
+        matches!(self.conclusion(), Conclusion::Proved(_)) && self.any(|figures| figures.stale_left_out)
+    }
+
+    fn any(&self, is: fn(&BoundReport) -> bool) -> bool {
+        self.rounds.iter().any(|round| round.figures.as_ref().is_some_and(is))
+    }
+
     /// What is proved, and of what: under which memory model if it is not sequential consistency, and with which random numbers if those
     /// matter.
     fn proved(&self, last: &Finished) -> String {
-        let any = |is: fn(&BoundReport) -> bool| {
-            self.rounds.iter().any(|round| round.figures.as_ref().is_some_and(is))
-        };
         let mut proved = self.proved_of(last);
-        if any(|figures| figures.weak_memory) {
+        if self.any(|figures| figures.weak_memory) {
             proved += ", under weak memory (stale values)";
         }
-        if any(|figures| figures.one_assignment) {
+        if self.any(|figures| figures.one_assignment) {
             proved +=
                 ", with one assignment of the random numbers that it depends on (--random-seed: another)";
         }

@@ -28,7 +28,23 @@ pub(crate) fn table(names: &[String], tally: &Tally) -> Vec<String> {
             lines.push(format!("{} {listed}{more}", coloured(word, Some(true))));
         }
     }
+    lines.extend(stale_values(names, tally));
     lines
+}
+
+/// Says that weaker orders were taken for stronger ones, where that can make a difference.
+fn stale_values(names: &[String], tally: &Tally) -> Option<String> {
+    let mut concerned =
+        names.iter().zip(&tally.records).filter(|(_, record)| record.leaves_stale_values_out());
+    let (name, _) = concerned.next()?;
+    let others = match concerned.count() {
+        0 => String::new(),
+        count => format!(" and {}", count_of(count as u64, "other test")),
+    };
+    Some(format!(
+        "{} weaker orders than SeqCst were taken for it in {name}{others}; --weak-memory tries stale values",
+        coloured("note", None)
+    ))
 }
 
 fn test(name: &str, record: &Record, conclusion: &Conclusion) -> Vec<String> {

@@ -121,7 +121,11 @@ impl Outcome {
                 let model = self.models.entry(model).or_default();
                 // What is found out last of all.
                 let one_assignment = report.bounds.iter().any(|bound| bound.one_assignment);
-                model.bounds.iter_mut().for_each(|bound| bound.one_assignment |= one_assignment);
+                let stale_left_out = report.bounds.iter().any(|bound| bound.stale_left_out);
+                for bound in &mut model.bounds {
+                    bound.one_assignment |= one_assignment;
+                    bound.stale_left_out |= stale_left_out;
+                }
                 model.finished = Some(*report);
             }
             Message::Shard { model, part, states, .. } => {

@@ -168,6 +168,7 @@ pub(crate) fn add(mut sum: BoundReport, other: &BoundReport) -> BoundReport {
     sum.exhausted &= other.exhausted;
     sum.weak_memory |= other.weak_memory;
     sum.one_assignment |= other.one_assignment;
+    sum.stale_left_out |= other.stale_left_out;
     sum
 }
 

@@ -81,6 +81,8 @@ pub struct History {
     size: usize,
     /// By thread how many stale values it has read in a row.
     stale: Vec<u32>,
+    /// It is used with orders weaker than SeqCst as well.
+    is_weak: bool,
 }
 
 impl History {
@@ -88,6 +90,7 @@ impl History {
     pub fn clear(&mut self) {
         self.stores.clear();
         self.stale.clear();
+        self.is_weak = false;
     }
 
     /// Nothing but this value can be read any more: whoever wrote it was alone with the variable, and before that was everything else.
@@ -149,6 +152,19 @@ impl History {
         if store.read_at == 0 {
             store.read_at = position.unwrap_or(0);
         }
+    }
+
+    /// It has been used by an operation that is SeqCst, or not.
+    pub fn note_order(&mut self, is_seq_cst: bool) {
+        self.is_weak |= !is_seq_cst;
+    }
+
+    /// Whether a load has been performed that does not happen before what has this clock, so that in another execution it comes after
+    /// that; not where all that use the variable are SeqCst.
+    #[must_use]
+    pub fn is_ahead_of_loads(&self, clock: &VectorClock) -> bool {
+        let mut readers = self.stores.iter().flat_map(|store| &store.readers);
+        self.is_weak && readers.any(|reader| !reader.happens_before(clock))
     }
 
     /// How many stale values the thread has read here in a row.

@@ -285,6 +285,16 @@ impl CoroutineProgram {
         self.running.with(|e| e.settings.random_seed = seed);
     }
 
+    /// Whether loads may read stale values from now on.
+    pub(crate) fn set_weak_memory(&mut self, weak_memory: bool) {
+        self.running.with(|e| e.settings.weak_memory = weak_memory);
+    }
+
+    /// Whether weak memory made a difference in the last execution, or would have in another order of its steps.
+    pub(crate) fn could_read_stale_values(&self) -> bool {
+        self.running.with(|e| e.weak.makes_a_difference)
+    }
+
     /// What the executions have found out about which memory is shared, to be handed to another program of the same
     /// process (a replay).
     #[must_use]

@@ -30,6 +30,8 @@ pub(super) struct WeakMemory {
     pub(super) order_object: ObjectId,
     /// The step that is being taken.
     step: Option<Step>,
+    /// A load could have read a stale value, or could have if it had come after a store that nothing orders before or after it.
+    pub(super) makes_a_difference: bool,
 }
 
 /// A step on a variable between decision and effect.
@@ -47,6 +49,7 @@ impl WeakMemory {
             order: TotalOrder::default(),
             order_object: ObjectId::NONE,
             step: None,
+            makes_a_difference: false,
         }
     }
 }
@@ -67,6 +70,7 @@ impl Execution {
         self.weak.histories.iter_mut().for_each(History::clear);
         self.weak.order.clear();
         self.weak.step = None;
+        self.weak.makes_a_difference = false;
         self.weak.order_object = self.register(ObjectClass::Atomic, "SeqCst order", std::ptr::null(), None);
     }
 
@@ -109,6 +113,7 @@ impl Execution {
         if stale.is_empty() {
             return;
         }
+        self.weak.makes_a_difference = true;
         let outcome = self.branch(operation, stale.len() as u32 + 1, true);
         if let Some(&index) = (outcome as usize).checked_sub(1).and_then(|outcome| stale.get(outcome)) {
             write(target, self.weak.histories[object].store(index).value);
@@ -163,6 +168,9 @@ impl Execution {
             self.note_read(id);
         }
         let history = &mut self.weak.histories[id.index()];
+        history.note_order(position.is_some());
+        let is_ahead = written.is_some() && history.is_ahead_of_loads(&self.threads[me].clock.clock);
+        self.weak.makes_a_difference |= is_ahead;
         let mut note = failed.then(|| "failed".to_owned());
         if let Some(index) = stale.filter(|_| self.observer.is_some()) {
             let words = stale_words(history.store(index + 1));

@@ -63,6 +63,10 @@ pub struct BoundReport {
     /// Whether the test does something else with other random numbers: one assignment of them was explored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_assignment: bool,
+    /// Whether loads could have read stale values of what other threads stored, as their orderings allow, and were not let do so: what is
+    /// proved is proved under sequential consistency. Seen in the execution of the default choices.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stale_left_out: bool,
 }
 
 impl BoundReport {

@@ -1,6 +1,7 @@
 //! One test process: settings in, messages out. The only place that reads the environment, and the public entry
 //! points behind `icb_std::model`.
 
+mod beside;
 #[cfg(unix)]
 mod board;
 mod builder;

@@ -220,14 +220,16 @@ impl Worker {
             }
             _ => explorer.run(&mut *strategy(settings), &mut program),
         };
-        let is_fixed = settings.fixed_hashing && first && !settings.sequential;
-        let one_assignment = is_fixed
-            && report.failure.is_none()
-            && report.stopped.is_none()
-            && self.depends_on_random_numbers(&mut program);
+        // What the claim is of, where there is one.
+        let claims = first && !settings.sequential && report.failure.is_none() && report.stopped.is_none();
+        let one_assignment = claims && settings.fixed_hashing && self.depends_on_random_numbers(&mut program);
+        let is_shared = report.bounds.iter().any(|bound| bound.max_threads > 1);
+        let stale_left_out =
+            claims && is_shared && !settings.weak_memory && could_read_stale_values(&mut program);
         for bound in &mut report.bounds {
             bound.weak_memory = settings.weak_memory;
             bound.one_assignment = one_assignment;
+            bound.stale_left_out = stale_left_out;
         }
         self.save_points(&program);
         (report, program.promoted())
@@ -393,6 +395,14 @@ impl Worker {
         }
         report
     }
+}
+
+/// Whether the program would have had stale values to read under weak memory.
+fn could_read_stale_values(program: &mut CoroutineProgram) -> bool {
+    program.set_weak_memory(true);
+    let (_, _) = Signature::of_default(program);
+    program.set_weak_memory(false);
+    program.could_read_stale_values()
 }
 
 fn map_file(path: &std::path::Path, size: usize) -> std::io::Result<memmap2::MmapMut> {

@@ -5,6 +5,7 @@
 //! lead there again. A thread for each process hands it a few items at a time and takes back what they came to; a
 //! process that dies has its items done here, where it is seen how.
 
+use super::beside;
 use super::board::Shared;
 use super::line::hand_out;
 use crate::reduction::{Crew, Done, Item, Look, News};
@@ -85,7 +86,7 @@ impl<'a> Team<'a> {
             // The first works in place of this process, which waits meanwhile.
             let tokens = self.tokens.clone().filter(|_| index > 0);
             let hand = move || hand_out(stream, &shared, tokens.as_deref());
-            let thread = std::thread::Builder::new().name("icb-team".into()).spawn(hand);
+            let thread = beside::start("icb-team", hand);
             if thread.is_err() {
                 self.shared.lock().alive -= 1;
             }

@@ -1,12 +1,14 @@
 //! The watchdog: a thread of its own that notices when the program under test blocks, or computes, outside anything
 //! the scheduler controls. Such a test cannot go on, and cannot be unwound: the process ends.
 
+use super::beside;
 use super::channel::Channel;
 use crate::runtime::Heartbeat;
 use crate::trace::{Failure, FailureKind, Message};
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Exit code of a process that the watchdog has ended.
@@ -17,6 +19,8 @@ const EXIT_BLOCKED: i32 = 101;
 pub(super) struct Watchdog {
     over: Arc<AtomicBool>,
     resting: Arc<AtomicBool>,
+    /// Without the thread there is no watching; the search itself does not need it.
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Watchdog {
@@ -40,7 +44,7 @@ impl Watchdog {
     ) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let resting = Arc::new(AtomicBool::new(false));
-        if !patience.is_zero() {
+        let thread = (!patience.is_zero()).then(|| {
             let (over, resting) = (over.clone(), resting.clone());
             let watched = WatchedThread::current();
             let watch = move || {
@@ -49,10 +53,9 @@ impl Watchdog {
                     std::process::exit(EXIT_BLOCKED);
                 }
             };
-            // Without the thread there is no watching; the search itself does not need it.
-            let _ = std::thread::Builder::new().name("icb-watchdog".into()).spawn(watch);
-        }
-        Watchdog { over, resting }
+            beside::start("icb-watchdog", watch).ok()
+        });
+        Watchdog { over, resting, thread: thread.flatten() }
     }
 
     /// While this is set, nothing is expected to happen.
@@ -64,6 +67,11 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It has nothing to say: if it has found something the process ends.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -113,7 +121,7 @@ fn watch(
     let mut before = watched.state();
     let nap = (patience / 10).clamp(Duration::from_millis(10), Duration::from_millis(200));
     while !over.load(Ordering::Relaxed) {
-        std::thread::sleep(nap);
+        std::thread::park_timeout(nap);
         let pulse = heartbeat.pulse();
         if pulse != last || resting.load(Ordering::Relaxed) {
             (last, since, before) = (pulse, Instant::now(), watched.state());

@@ -158,6 +158,50 @@ fn what_needs_an_ordering_fails_without_it() {
     }
 }
 
+/// A search without stale values says whether there would have been any: of whatever fails with them, and not of what has none.
+#[test]
+fn what_is_left_out_without_stale_values_is_told() {
+    let left_out = |weak_memory: bool, body: fn()| {
+        let report = Builder::new().max_bound(1).weak_memory(weak_memory).explore(body);
+        assert!(report.complete || weak_memory);
+        report.bounds.iter().any(|bound| bound.stale_left_out)
+    };
+    /// A counter, read when all is over.
+    fn counter() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let same = count.clone();
+        let other = thread::spawn(move || same.fetch_add(1, Relaxed));
+        count.fetch_add(1, Relaxed);
+        other.join().unwrap();
+        assert_eq!(count.load(Relaxed), 2);
+    }
+    /// Locks, and a flag of one thread.
+    fn lock() {
+        let value = Arc::new(icb_std::sync::Mutex::new(0));
+        let same = value.clone();
+        let other = thread::spawn(move || *same.lock().unwrap() += 1);
+        *value.lock().unwrap() += 1;
+        let own = AtomicBool::new(false);
+        own.store(true, Relaxed);
+        assert!(own.load(Relaxed));
+        other.join().unwrap();
+    }
+    let table: [(&str, fn(), bool); 8] = [
+        ("Dekker, acquire and release", || dekker(Release, Acquire), true),
+        ("Dekker, SeqCst loads alone", || dekker(Release, SeqCst), true),
+        ("Dekker, SeqCst", || dekker(SeqCst, SeqCst), false),
+        ("sequence lock, read before it is written", || sequence_lock(false), true),
+        ("sequence lock", || sequence_lock(true), true),
+        ("hazard pointer without fences", || hazard_pointer(|| ()), true),
+        ("counter", counter, false),
+        ("lock", lock, false),
+    ];
+    for (name, body, expected) in table {
+        assert_eq!(left_out(false, body), expected, "{name}");
+        assert!(!left_out(true, body), "{name}, with stale values");
+    }
+}
+
 /// `membarrier(2)`: one thread asks for a barrier in all, the other says a word to the compiler.
 #[cfg(target_os = "linux")]
 #[test]
