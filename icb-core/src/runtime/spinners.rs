@@ -79,14 +79,11 @@ impl Execution {
     /// Those who wait for a change come to know which locks the running thread has taken.
     #[cold]
     pub(super) fn tell_secrets(&mut self) {
-        let spins = &mut self.threads.mine().spins;
-        spins.waits = 0;
-        let taken = std::mem::take(&mut spins.taken);
-        for &lock in &taken {
+        self.threads.mine().spins.waits = 0;
+        self.note_progress();
+        while let Some(lock) = self.threads.mine().spins.taken.pop() {
             self.object_mut(lock).note_change(false);
-            self.note_progress();
             self.reconsider(lock);
         }
-        self.threads.mine().spins.taken = taken;
     }
 }

@@ -880,3 +880,36 @@ fn what_a_spinning_thread_does_last_under_a_lock_is_told() {
         assert_eq!(*seen.lock().unwrap(), [0, 1].into(), "{reduction:?}");
     }
 }
+
+/// That is told once: what the thread does later is no news for who waits for a change under the lock.
+#[test]
+fn what_a_spinning_thread_has_done_is_told_once() {
+    fn longest(pauses: usize) -> u64 {
+        let report = plain().max_bound(0).explore(move || {
+            let stage = Arc::new(Mutex::new(0));
+            let wait_for = |value| {
+                let stage = stage.clone();
+                move || {
+                    while *stage.lock().unwrap() < value {}
+                }
+            };
+            let (first, second) = (wait_for(1), wait_for(2));
+            let first = thread::spawn(move || {
+                first();
+                (0..pauses).for_each(|_| thread::yield_now());
+            });
+            let second = thread::spawn(second);
+            thread::spawn({
+                let stage = stage.clone();
+                move || *stage.lock().unwrap() = 1
+            });
+            first.join().unwrap();
+            *stage.lock().unwrap() = 2;
+            second.join().unwrap();
+        });
+        assert!(report.complete || report.failure.is_none(), "{report:?}");
+        report.bounds[0].max_steps
+    }
+    let (without, with) = (longest(0), longest(8));
+    assert!(with < without + 48, "{without} steps, {with} with pauses");
+}
