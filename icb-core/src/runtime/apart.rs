@@ -3,8 +3,8 @@
 //! its stack stays as it is, as that of a thread that is given up.
 
 use super::allocator::aside;
-use super::coroutine::{Coroutine, Return, Suspension};
-use std::cell::Cell;
+use super::coroutine::{Pool, Return, Suspension};
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// As large as the stacks of the threads that `std` starts.
@@ -13,18 +13,20 @@ const STACK_SIZE: usize = 2 << 20;
 thread_local! {
     /// Leads from the stack on which something is done apart back to [`apart`].
     static WAY_BACK: Cell<Option<Suspension>> = const { Cell::new(None) };
+    /// Stacks that are free: what is done apart is done after each execution.
+    static STACKS: RefCell<Pool<Box<dyn FnOnce()>>> = const { RefCell::new(Pool::new(STACK_SIZE, 0)) };
 }
 
 /// Does it, outside of all executions, on a stack of its own. A panic is caught. `false`: it waits for what nobody will do any more.
 pub fn apart(action: Box<dyn FnOnce()>) -> bool {
-    let coroutine = aside(|| Coroutine::<Box<dyn FnOnce()>>::new(STACK_SIZE, 0));
-    coroutine.assign(Box::new(move || _ = catch_unwind(AssertUnwindSafe(action))));
+    let caught = Box::new(move || _ = catch_unwind(AssertUnwindSafe(action)));
+    let coroutine = STACKS.with_borrow_mut(|stacks| stacks.take(caught, None));
     let before = WAY_BACK.replace(Some(coroutine.suspension()));
     let end = coroutine.resumption().resume();
     WAY_BACK.set(before);
     let is_done = end == Return::Suspended && !coroutine.is_busy();
     if is_done {
-        aside(|| drop(coroutine));
+        STACKS.with_borrow_mut(|stacks| aside(|| stacks.put(coroutine)));
     } else {
         coroutine.leak();
     }

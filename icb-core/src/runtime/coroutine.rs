@@ -65,7 +65,7 @@ pub(crate) enum Return {
 }
 
 impl<J: Job> Coroutine<J> {
-    pub(crate) fn new(stack_size: usize, reserve: usize) -> Self {
+    fn new(stack_size: usize, reserve: usize) -> Self {
         overflow::prepare();
         let stack = match DefaultStack::new(stack_size + reserve) {
             Ok(stack) => stack,
@@ -230,7 +230,7 @@ impl<J: Job> std::fmt::Debug for Pool<J> {
 
 impl<J: Job> Pool<J> {
     /// A pool of stacks of this size in bytes, each with a reserve beyond.
-    pub(crate) fn new(stack_size: usize, reserve: usize) -> Self {
+    pub(crate) const fn new(stack_size: usize, reserve: usize) -> Self {
         Pool { idle: Vec::new(), large: Vec::new(), stack_size, reserve }
     }
 
