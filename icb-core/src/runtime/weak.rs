@@ -169,8 +169,9 @@ impl Execution {
         }
         let history = &mut self.weak.histories[id.index()];
         history.note_order(position.is_some());
-        let is_ahead = written.is_some() && history.is_ahead_of_loads(&self.threads[me].clock.clock);
-        self.weak.makes_a_difference |= is_ahead;
+        if written.is_some() && !self.weak.makes_a_difference {
+            self.weak.makes_a_difference = history.is_ahead_of_loads(&self.threads[me].clock.clock);
+        }
         let mut note = failed.then(|| "failed".to_owned());
         if let Some(index) = stale.filter(|_| self.observer.is_some()) {
             let words = stale_words(history.store(index + 1));
