@@ -3,7 +3,7 @@
 //! everybody else aborts.
 
 use crate::door;
-use crate::system::{self, next, system};
+use crate::system::{self, Real, system};
 use ::std::ffi::{c_int, c_void};
 
 unsafe extern "C" {
@@ -18,9 +18,9 @@ static KEEP: extern "C" fn() -> ! = abort;
 #[unsafe(no_mangle)]
 extern "C" fn abort() -> ! {
     const SIGABRT: c_int = 6;
+    static REAL: Real = Real::new(c"abort");
     door::leave_at_abort();
-    let next = next(c"abort");
-    if !next.is_null() {
+    if let Some(next) = REAL.get() {
         // SAFETY: the C library's function of this name, which takes nothing and does not return.
         unsafe { ::std::mem::transmute::<*mut c_void, extern "C" fn() -> !>(next)() }
     }

@@ -4,12 +4,11 @@
 //! is made in an execution goes with it, and there are at most [`MAX_KEYS`].
 
 use crate::door;
-use crate::system::next;
+use crate::system::Real;
 use ::std::cell::{Cell, RefCell};
-use ::std::ffi::{CStr, c_int, c_uint, c_void};
+use ::std::ffi::{c_int, c_uint, c_void};
 use ::std::mem::transmute;
 use ::std::ptr::{null_mut, without_provenance};
-use ::std::sync::atomic::{AtomicPtr, Ordering};
 use ::std::sync::{Mutex, PoisonError};
 
 const MAX_KEYS: usize = 64;
@@ -53,24 +52,6 @@ struct Slot {
     static LEFT: RefCell<Vec<(c_uint, *mut c_void)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A function of the C library's, once it has been looked for.
-struct Real(&'static CStr, AtomicPtr<c_void>);
-
-impl Real {
-    const fn new(name: &'static CStr) -> Real {
-        Real(name, AtomicPtr::new(null_mut()))
-    }
-
-    fn get(&self) -> Option<*mut c_void> {
-        let mut found = self.1.load(Ordering::Relaxed);
-        if found.is_null() {
-            found = next(self.0);
-            self.1.store(found, Ordering::Relaxed);
-        }
-        (!found.is_null()).then_some(found)
-    }
-}
-
 /// Keeps the functions below in every program that is linked with this crate.
 #[used]
 static KEEP: unsafe extern "C" fn(c_uint) -> *mut c_void = pthread_getspecific;
@@ -110,8 +91,8 @@ unsafe extern "C" fn pthread_key_create(place: *mut c_uint, destructor: Option<D
     let (number, is_first) = with_keys(|keys| {
         let is_taken = |number| keys.keys.iter().flatten().any(|key: &Key| key.number == number);
         // The same in every execution, whatever others do.
-        let numbers = (0..).map(|index| FIRST | (door::mixed(thread ^ index) as c_uint % FIRST));
-        let number = numbers.into_iter().find(|&number| !is_taken(number));
+        let mut numbers = (0..).map(|index| FIRST | (door::mixed(thread ^ index) as c_uint % FIRST));
+        let number = numbers.find(|&number| !is_taken(number));
         let free = keys.keys.iter_mut().find(|key| key.is_none());
         let number = number.zip(free).map(|(number, free)| {
             *free = Some(Key { number, generation: keys.made, destructor });
@@ -143,14 +124,11 @@ unsafe extern "C" fn pthread_key_delete(number: c_uint) -> c_int {
         // SAFETY: the C library's function of this name, and the caller's promise.
         return unsafe { transmute::<*mut c_void, unsafe extern "C" fn(c_uint) -> c_int>(real)(number) };
     }
-    let mut left = 1;
-    with_keys(|keys| {
+    let deleted = with_keys(|keys| {
         let place = keys.keys.iter_mut().find(|key| key.is_some_and(|key| key.number == number));
-        if let Some(place) = place {
-            (*place, left) = (None, 0);
-        }
+        place.and_then(Option::take)
     });
-    left * EINVAL
+    if deleted.is_some() { 0 } else { EINVAL }
 }
 
 /// The C function of this name.

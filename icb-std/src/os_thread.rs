@@ -4,7 +4,7 @@
 //! Numbers of `gettid` are none of the system's.
 
 use crate::door;
-use crate::system::{self, answer_of, next, system};
+use crate::system::{self, Real, answer_of, system};
 use ::std::ffi::{c_int, c_void};
 use ::std::mem::transmute;
 
@@ -28,7 +28,7 @@ crate::thread_local! {
 
 ::std::thread_local! {
     /// Stands for what a program that is linked statically cannot be told.
-    static REAL: u8 = const { 0 };
+    static UNTOLD: u8 = const { 0 };
 }
 
 type OfThread = unsafe extern "C" fn(usize, usize, usize, usize) -> c_int;
@@ -47,10 +47,8 @@ extern "C" fn pthread_self() -> usize {
 }
 
 fn real_self() -> usize {
-    let real = next(c"pthread_self");
-    if real.is_null() {
-        return REAL.with(|place| (&raw const *place).addr());
-    }
+    static REAL: Real = Real::new(c"pthread_self");
+    let Some(real) = REAL.get() else { return UNTOLD.with(|place| (&raw const *place).addr()) };
     // SAFETY: the C library's function of this name.
     unsafe { transmute::<*mut c_void, extern "C" fn() -> usize>(real)() }
 }
@@ -81,11 +79,8 @@ unsafe fn is_ours(thread: usize) -> bool {
 ///
 /// # Safety
 /// As the function of that name.
-unsafe fn ask(name: &::std::ffi::CStr, thread: usize, a: usize, b: usize, c: usize) -> c_int {
-    let real = next(name);
-    if real.is_null() {
-        return ENOSYS;
-    }
+unsafe fn ask(real: &Real, thread: usize, a: usize, b: usize, c: usize) -> c_int {
+    let Some(real) = real.get() else { return ENOSYS };
     // SAFETY: the caller's promise; such a function takes no more than these, and ignores what it does not take.
     unsafe {
         let thread = if is_ours(thread) { real_self() } else { thread };
@@ -106,8 +101,9 @@ macro_rules! about_a_thread {
                     Ok(name) => name,
                     Err(_) => panic!(),
                 };
+            static REAL: Real = Real::new(NAME);
             // SAFETY: the caller's promise.
-            unsafe { ask(NAME, thread, a, b, c) }
+            unsafe { ask(&REAL, thread, a, b, c) }
         }
     )*};
 }
@@ -126,13 +122,14 @@ unsafe extern "C" fn pthread_getattr_np(thread: usize, attributes: *mut c_void) 
     unsafe extern "C" {
         fn pthread_attr_setstack(attributes: *mut c_void, address: usize, size: usize) -> c_int;
     }
+    static REAL: Real = Real::new(c"pthread_getattr_np");
     // SAFETY: the caller's promise.
     unsafe {
         let modelled = is_ours(thread);
         if modelled && thread != pthread_self() {
             return ESRCH;
         }
-        let result = ask(c"pthread_getattr_np", thread, attributes.expose_provenance(), 0, 0);
+        let result = ask(&REAL, thread, attributes.expose_provenance(), 0, 0);
         match door::running_stack() {
             Some(stack) if modelled && result == 0 => {
                 pthread_attr_setstack(attributes, stack.start, stack.end - stack.start)

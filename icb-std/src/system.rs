@@ -2,6 +2,8 @@
 //! has its own of, how one is made, and how C functions give its result. Knows nothing of executions.
 
 use ::std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use ::std::ptr::null_mut;
+use ::std::sync::atomic::{AtomicPtr, Ordering};
 
 pub(crate) use numbers::*;
 
@@ -44,13 +46,13 @@ mod numbers {
     pub(crate) const FSTAT: c_long = 80;
     pub(crate) const TIMERFD_CREATE: c_long = 85;
     pub(crate) const EXIT_GROUP: c_long = 94;
-    pub(crate) const MUNMAP: c_long = 215;
     pub(crate) const FUTEX: c_long = 98;
     pub(crate) const RT_SIGACTION: c_long = 134;
     pub(crate) const GETTID: c_long = 178;
     pub(crate) const SOCKETPAIR: c_long = 199;
     pub(crate) const SENDTO: c_long = 206;
     pub(crate) const RECVFROM: c_long = 207;
+    pub(crate) const MUNMAP: c_long = 215;
     pub(crate) const GETRANDOM: c_long = 278;
     pub(crate) const MEMBARRIER: c_long = 283;
 }
@@ -60,12 +62,26 @@ unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// The C library's function of this name, behind the one that this crate defines; null if the program is linked statically.
-pub(crate) fn next(name: &CStr) -> *mut c_void {
-    /// The next definition of a symbol after this one.
-    const RTLD_NEXT: *mut c_void = ::std::ptr::without_provenance_mut(usize::MAX);
-    // SAFETY: the name ends with a zero.
-    unsafe { dlsym(RTLD_NEXT, name.as_ptr()) }
+/// A function of the C library's, behind the one of its name that this crate defines; looked for once.
+pub(crate) struct Real(&'static CStr, AtomicPtr<c_void>);
+
+impl Real {
+    pub(crate) const fn new(name: &'static CStr) -> Real {
+        Real(name, AtomicPtr::new(null_mut()))
+    }
+
+    /// `None`: the program is linked statically.
+    pub(crate) fn get(&self) -> Option<*mut c_void> {
+        /// The next definition of a symbol after this one.
+        const RTLD_NEXT: *mut c_void = ::std::ptr::without_provenance_mut(usize::MAX);
+        let mut found = self.1.load(Ordering::Relaxed);
+        if found.is_null() {
+            // SAFETY: the name ends with a zero.
+            found = unsafe { dlsym(RTLD_NEXT, self.0.as_ptr()) };
+            self.1.store(found, Ordering::Relaxed);
+        }
+        (!found.is_null()).then_some(found)
+    }
 }
 
 /// The result of a system call as C functions give it.
