@@ -1,10 +1,10 @@
 //! `futex(2)` as crates call it that do not block through std (`parking_lot_core` and others): this file defines the C
 //! function `syscall`, which in an execution serves waiting and waking itself, and otherwise is the system's.
 //!
-//! Modelled: `FUTEX_WAIT`, `FUTEX_WAIT_BITSET`, `FUTEX_WAKE`, `FUTEX_WAKE_BITSET` (every waiter matches every bit set), on
-//! a queue for each address, whose lock and condition variable are those of this crate; who waits longest is woken
-//! first. A wait until a point in time, whose clock is not the model's, waits for [`SOME_TIME`]. Not modelled: requeueing,
-//! `FUTEX_WAKE_OP`, priority inheritance; these, and every other system call, go to the system.
+//! Modelled: `FUTEX_WAIT`, `FUTEX_WAIT_BITSET`, `FUTEX_WAKE`, `FUTEX_WAKE_BITSET`, on a queue for each address, whose lock and
+//! condition variable are those of this crate; who waits longest is woken first. A wait until a point in time, whose clock is
+//! not the model's, waits for [`SOME_TIME`]. Not modelled: requeueing, `FUTEX_WAKE_OP`, priority inheritance; these, and every
+//! other system call, go to the system.
 
 use crate::door;
 use crate::entropy::getrandom;
@@ -29,7 +29,10 @@ const WAIT: c_int = 0;
 const WAKE: c_int = 1;
 const WAIT_BITSET: c_int = 9;
 const WAKE_BITSET: c_int = 10;
+/// What those wait for, and wake, that name no bits.
+const ANY: u32 = u32::MAX;
 const EAGAIN: c_int = 11;
+const EINVAL: c_int = 22;
 const ETIMEDOUT: c_int = 110;
 /// How long a wait takes whose end is given by a clock that is not the model's.
 const SOME_TIME: Duration = Duration::from_millis(1);
@@ -53,17 +56,20 @@ unsafe extern "C" fn syscall(
     f: usize,
 ) -> c_long {
     if number == system::FUTEX && door::is_modelled() {
-        match b as c_int & !FLAGS {
+        let command = b as c_int & !FLAGS;
+        let bits = if matches!(command, WAIT_BITSET | WAKE_BITSET) { f as u32 } else { ANY };
+        match command {
+            WAIT_BITSET | WAKE_BITSET if bits == 0 => return answer(Err(EINVAL)),
             // SAFETY: the caller gives the address of a futex and, if any, that of a time.
-            command @ (WAIT | WAIT_BITSET) => unsafe {
+            WAIT | WAIT_BITSET => unsafe {
                 let time = (d as *const [i64; 2]).as_ref();
                 let duration = time.map(|&[seconds, nanoseconds]| match command {
                     WAIT => Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32),
                     _ => SOME_TIME,
                 });
-                return answer(door::without_unwinding(|| wait(a, c as u32, duration)));
+                return answer(door::without_unwinding(|| wait(a, c as u32, bits, duration)));
             },
-            WAKE | WAKE_BITSET => return door::without_unwinding(|| wake(a, c as u32)),
+            WAKE | WAKE_BITSET => return door::without_unwinding(|| wake(a, c as u32, bits)),
             _ => {}
         }
     }
@@ -105,7 +111,8 @@ impl Default for Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<u64>,
+    /// Their tickets, and the bits that they wait for.
+    waiting: VecDeque<(u64, u32)>,
     woken: Vec<u64>,
     next: u64,
 }
@@ -126,7 +133,7 @@ fn queue(address: usize) -> Arc<Queue> {
 
 /// # Safety
 /// There is a futex at the address.
-unsafe fn wait(address: usize, expected: u32, duration: Option<Duration>) -> Result<(), c_int> {
+unsafe fn wait(address: usize, expected: u32, bits: u32, duration: Option<Duration>) -> Result<(), c_int> {
     let queue = queue(address);
     let mut state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the caller's promise; a futex is an atomic of this size, and the mirrored type has std's layout. It is
@@ -136,7 +143,7 @@ unsafe fn wait(address: usize, expected: u32, duration: Option<Duration>) -> Res
     }
     let ticket = state.next;
     state.next += 1;
-    state.waiting.push_back(ticket);
+    state.waiting.push_back((ticket, bits));
     loop {
         let mut timed_out = false;
         state = match duration {
@@ -153,7 +160,7 @@ unsafe fn wait(address: usize, expected: u32, duration: Option<Duration>) -> Res
             return Ok(());
         }
         if timed_out {
-            state.waiting.retain(|&waiting| waiting != ticket);
+            state.waiting.retain(|&(waiting, _)| waiting != ticket);
             return Err(ETIMEDOUT);
         }
     }
@@ -174,12 +181,19 @@ unsafe fn wait_apart(address: usize, private: c_int, expected: usize) -> c_long 
     answer_of(result)
 }
 
-/// Wakes up to so many. The futex itself is not looked at: its memory may have been freed.
-fn wake(address: usize, count: u32) -> c_long {
+/// Wakes up to so many of those that wait for one of the bits; the system wakes one before it counts. The futex itself is not looked at: its memory
+/// may have been freed.
+fn wake(address: usize, count: u32, bits: u32) -> c_long {
     let queue = queue(address);
     let mut state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);
-    let count = state.waiting.len().min(count as usize);
-    let woken: Vec<u64> = state.waiting.drain(..count).collect();
+    let most = (count as i32).max(1) as usize;
+    let mut woken = Vec::new();
+    state.waiting.retain(|&(ticket, waits_for)| {
+        let wakes = waits_for & bits != 0 && woken.len() < most;
+        woken.extend(wakes.then_some(ticket));
+        !wakes
+    });
+    let count = woken.len();
     state.woken.extend(woken);
     if count > 0 {
         queue.woken.notify_all();

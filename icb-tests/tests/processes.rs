@@ -1,9 +1,10 @@
 //! `cargo icb test` on random programs, in every way that it goes about a search: each bound in a process of its own, the last one at once,
-//! with a reduction or without, on one core or several, in shards. What it comes to is the same.
+//! with a reduction or without, on one core or several, in shards, killed and resumed. What it comes to is the same.
 
 use icb_tests::tool;
 use std::collections::BTreeMap;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// By test, what is known of its last bound: the states, or the failure's bound.
 type Results = BTreeMap<String, Result<u64, u64>>;
@@ -82,4 +83,47 @@ fn random_programs_come_to_the_same_however_they_are_searched() {
             assert_eq!(states(&merged), states(&expected), "shards at once");
         }
     }
+}
+
+/// The same with stale values, and with cells that become scheduling points.
+#[test]
+fn random_programs_of_all_orders_come_to_the_same_however_they_are_searched() {
+    let _alone = tool::alone();
+    let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
+    let shards = target.join("tmp/random-order-shards");
+    for settings in ["--weak-memory", "--on-race promote"] {
+        let test = format!(
+            "test -p icb-demo --features random --test orders --ignored --target-dir {} --max-bound 2 --message-format json {settings}",
+            target.display()
+        );
+        let expected = results(&icb(&format!("{test} --reduction none")));
+        let failing = expected.values().filter(|result| result.is_err()).count();
+        println!("{settings}: {failing} of {} fail", expected.len());
+        assert!(expected.len() == 30 && failing < 25, "{failing} of {} fail", expected.len());
+        for options in ["", "-j 1", "--at-once", "--reduction visited"] {
+            same(&results(&icb(&format!("{test} {options}"))), &expected, &format!("{settings} {options}"));
+        }
+        // With promotion a search is not divided.
+        if settings == "--weak-memory" {
+            let _ = std::fs::remove_dir_all(&shards);
+            for number in 1..=2 {
+                icb(&format!("{test} --shard {number}/2 --shard-dir {}", shards.display()));
+            }
+            let merged = results(&icb(&format!("merge {} --message-format json", shards.display())));
+            same(&merged, &expected, &format!("{settings}, shards"));
+        }
+        killed(&test, Duration::from_millis(400));
+        killed(&format!("{test} --resume"), Duration::from_millis(600));
+        same(&results(&icb(&format!("{test} --resume"))), &expected, &format!("{settings}, resumed"));
+    }
+}
+
+/// Runs the tool, and kills it after this time.
+fn killed(arguments: &str, time: Duration) {
+    let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.args(arguments.split(' ')).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(time);
+    let _ = Command::new("kill").args(["-KILL", &child.id().to_string()]).status();
+    let _ = child.wait();
 }

@@ -364,7 +364,12 @@ impl Quarantine {
         };
         if !self.passes && (self.holds_others || self.lease.is_none()) {
             let others = blocks.iter().filter(|block| !block.is_gap() && block.size > 0);
-            for block in others.filter(|block| self.lease.is_none() || !window::holds(block.start)) {
+            let others = others.filter(|block| self.lease.is_none() || !window::holds(block.start));
+            let mut others: Vec<Block> = others.copied().collect();
+            // What was freed twice while threads were unwound, after a failure, nobody has taken note of.
+            others.sort_unstable_by_key(|block| block.start);
+            others.dedup_by_key(|block| block.start);
+            for block in others {
                 if let Ok(layout) = Layout::from_size_align(block.size, block.align as usize) {
                     // SAFETY: the block was allocated by the system's allocator with this layout, or lies in the window and no
                     // lease will know of it; its owner freed it.
@@ -582,8 +587,9 @@ unsafe impl GlobalAlloc for Allocator {
 /// The block is mapped, and so large.
 #[inline]
 unsafe fn is_suspect(start: *mut u8, size: usize) -> bool {
+    let last = size.min(MAX_POISONED).wrapping_sub(1);
     // SAFETY: the caller's promise.
-    unsafe { size > 0 && start.read_volatile() == POISON && start.add(size - 1).read_volatile() == POISON }
+    unsafe { size > 0 && start.read_volatile() == POISON && start.add(last).read_volatile() == POISON }
 }
 
 thread_local! {
@@ -661,5 +667,29 @@ mod tests {
             assert_eq!((count, allocation_count()), (3, 3));
         });
         assert_eq!((quarantine.length, allocation_count()), (0, 0));
+    }
+
+    #[test]
+    fn what_is_freed_twice_is_given_back_once() {
+        let mut quarantine = Quarantine::new();
+        for size in [40, MAX_POISONED, MAX_POISONED + 1, 3 * MAX_POISONED] {
+            let layout = Layout::from_size_align(size, 8).unwrap();
+            for is_written in [false, true] {
+                Quarantine::during(&raw mut quarantine, || {
+                    // SAFETY: what is freed stays where it is until the end; that it is freed twice is what is being tested.
+                    unsafe {
+                        let start = Allocator.alloc(layout);
+                        start.write_bytes(1, size);
+                        Allocator.dealloc(start, layout);
+                        if is_written {
+                            start.write(2);
+                        }
+                        Allocator.dealloc(start, layout);
+                        let quarantine = &*current().unwrap();
+                        assert_eq!((quarantine.length, quarantine.get(1).suspect), (2, !is_written));
+                    }
+                });
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use icb_core::trace::FailureKind;
 pub type Reduced<'a> = &'a dyn Fn(Option<u32>) -> PartialOrder;
 
 const fn manner(granularity: Granularity, spurious: bool) -> Manner {
-    Manner { granularity, spurious, weak_memory: false, detached: false, idle_turns: false }
+    Manner { granularity, spurious, weak_memory: false, promote: false, detached: false, idle_turns: false }
 }
 
 /// Both granularities, with spurious wake-ups and without.
@@ -185,6 +185,44 @@ pub fn compare_bound_by_bound(
         tally.searches += 1;
         tally.plain += expected.execution_count;
         tally.reduced += found.levels[bound].execution_count;
+    }
+    Ok(tally)
+}
+
+/// Searches, by their names; the first is the plain one.
+pub type Searches<'a> = &'a dyn Fn(Option<u32>) -> Vec<(&'static str, Box<dyn Strategy>)>;
+
+/// Compares searches at each bound, and without one, where the plain one is small enough. None goes on from what an other bound has come to.
+///
+/// # Errors
+/// With the first difference.
+pub fn compare_each_bound(
+    program: &Program,
+    manner: Manner,
+    max_bound: u32,
+    max_executions: u64,
+    searches: Searches<'_>,
+) -> Result<Tally, Difference> {
+    let mut tally = Tally::default();
+    for bound in (0..=max_bound).map(Some).chain([None]) {
+        let mut searches = searches(bound).into_iter();
+        let Some((_, mut plain)) = searches.next() else { return Ok(tally) };
+        let plain = search(program, manner, &mut *plain, max_executions);
+        let Some(expected) = last(&plain) else {
+            tally.unbounded_skipped += 1;
+            continue;
+        };
+        for (name, mut strategy) in searches {
+            let found = search(program, manner, &mut *strategy, 20 * max_executions);
+            if let Some(what) = judge_search(program, expected, &found, &mut tally) {
+                return Err(Difference { manner, bound, what: format!("{name}: {what}") });
+            }
+            tally.reduced += last(&found).map_or(0, |found| found.execution_count);
+        }
+        tally.searches += 1;
+        tally.plain += expected.execution_count;
+        tally.failing += u64::from(expected.fails());
+        tally.cut += u64::from(expected.is_cut());
     }
     Ok(tally)
 }

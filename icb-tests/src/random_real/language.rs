@@ -305,6 +305,22 @@ pub enum Instruction {
     FutexWait(usize, u32),
     FutexWaitTimeout(usize, u32),
     FutexWake(usize, u32),
+    /// Only those are woken that wait for one of the bits.
+    FutexWaitBits(usize, u32, u32),
+    FutexWaitBitsTimeout(usize, u32, u32),
+    FutexWakeBits(usize, u32, u32),
+    /// Memory that one thread makes and another one frees, by a pointer in a slot: puts new memory there, and frees what was there.
+    BoxPut(usize),
+    /// Uses what the slot points to, if anything.
+    BoxUse(usize),
+    /// Uses it twice, by the same pointer.
+    BoxUseTwice(usize),
+    /// Empties the slot and frees what was there.
+    BoxFree(usize),
+    /// Frees what the slot points to, which is left as it is.
+    BoxFreeAnyway(usize),
+    /// Empties the slot and forgets what was there.
+    BoxForget(usize),
     /// On event counters, and on a list of all of them.
     EventWrite(usize),
     EventRead(usize),
@@ -506,7 +522,17 @@ impl Program {
     pub fn uses_futexes(&self) -> bool {
         use Instruction::*;
         self.has(|i| {
-            matches!(i, FutexStore(..) | FutexAdd(_) | FutexWait(..) | FutexWaitTimeout(..) | FutexWake(..))
+            matches!(
+                i,
+                FutexStore(..)
+                    | FutexAdd(_)
+                    | FutexWait(..)
+                    | FutexWaitTimeout(..)
+                    | FutexWake(..)
+                    | FutexWaitBits(..)
+                    | FutexWaitBitsTimeout(..)
+                    | FutexWakeBits(..)
+            )
         })
     }
 

@@ -32,6 +32,8 @@ pub struct Manner {
     pub spurious: bool,
     /// Whether loads of atomic variables may read stale values.
     pub weak_memory: bool,
+    /// Whether accesses to cells become scheduling points where they race.
+    pub promote: bool,
     /// Whether it is as under Rust's own harness: threads that wait for ever are no failure once the main thread has ended, and so are panics
     /// that nobody takes; an execution that is given up runs to its end.
     pub detached: bool,
@@ -47,6 +49,7 @@ impl Manner {
             granularity: self.granularity,
             spurious: self.spurious,
             weak_memory: self.weak_memory,
+            promote: self.promote,
             detached: self.detached,
             idle_turns: self.idle_turns,
             allow_unjoined_panics: self.detached,

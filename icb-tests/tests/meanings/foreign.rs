@@ -75,6 +75,39 @@ mod futex {
         unsafe { libc::syscall(libc::SYS_futex, futex, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) }
     }
 
+    /// Who waits for some bits is woken for one of them, and not for another one.
+    #[test]
+    fn bits_are_minded() {
+        fn call(futex: &AtomicU32, action: i32, value: u32, bits: u32) -> libc::c_long {
+            let (none, action) = (std::ptr::null::<u32>(), action | libc::FUTEX_PRIVATE_FLAG);
+            // SAFETY: the address is that of a futex; it is not said how long to wait.
+            unsafe { libc::syscall(libc::SYS_futex, futex, action, value, none, none, bits) }
+        }
+        let flag = |bits| {
+            move || {
+                let futex = Arc::new(AtomicU32::new(0));
+                let same = futex.clone();
+                let other = thread::spawn(move || {
+                    same.store(1, SeqCst);
+                    assert!(call(&same, libc::FUTEX_WAKE_BITSET, 1, bits) <= 1);
+                });
+                call(&futex, libc::FUTEX_WAIT_BITSET, 0, 0b0110);
+                other.join().unwrap();
+            }
+        };
+        for reduction in [Reduction::None, Reduction::PartialOrder] {
+            let failure =
+                |bits| plain().reduction(reduction).explore(flag(bits)).failure.map(|f| (f.kind, f.bound));
+            assert_eq!([0b0010, 0b1100, 0b1001].map(failure), [None, None, Some((FailureKind::Deadlock, 0))]);
+        }
+        assert!(
+            plain()
+                .explore(|| assert_eq!(call(&AtomicU32::new(0), libc::FUTEX_WAIT_BITSET, 0, 0), -1))
+                .failure
+                .is_none()
+        );
+    }
+
     /// A flag and a futex; `wakes` may be forgotten.
     fn flag(wakes: bool) -> impl Fn() + Send + Sync + 'static {
         move || {

@@ -4,6 +4,7 @@ use super::events::Event;
 use super::footprint::Footprint;
 use super::node::Branch;
 use super::{Flaw, PartialOrder, script};
+use crate::dependence;
 use crate::program::{BranchPoint, Choice, Chooser, Coasted, Foreseen, Leave, SchedulingPoint, Taken};
 use crate::trace::{Access, Action, Mode, ObjectId, ThreadId};
 
@@ -120,6 +121,9 @@ impl Chooser for PartialOrder {
             self.land();
         }
         self.events.introduce(point.pending.len());
+        if self.cursor > self.kept && self.events.len() + 1 == self.cursor {
+            self.take_in_vain(point);
+        }
         self.note_stop(self.cursor, point);
         if self.cursor == self.depth && !point.all_ended() {
             self.read_pending(point);
@@ -203,6 +207,17 @@ impl PartialOrder {
         }
         self.cursor = index + 1;
         self.branch_cursor = 0;
+    }
+
+    /// The execution is over right after a thread has been chosen, and before it has done anything: the object of its operation is gone. That
+    /// depends on who came before, as if it had done what it was going to.
+    #[cold]
+    fn take_in_vain(&mut self, point: &SchedulingPoint<'_>) {
+        let thread = self.nodes[self.cursor - 1].chosen;
+        let operation = point.pending[thread];
+        let accesses: Vec<Access> = dependence::accesses(operation).collect();
+        let thread = ThreadId::new(thread);
+        self.stepped(&Taken { thread, operation, accesses: &accesses, yielded: false });
     }
 
     /// The thread of the newest step has taken another one that needed no decision: a part of the one before.

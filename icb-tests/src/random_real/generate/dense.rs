@@ -8,7 +8,7 @@ use crate::random_real::language::{
     Crowd, Farewell, Handle, Kept, OBJECT_COUNT, Order, Pause, Program, Span, Thread, Way,
 };
 
-type Word = &'static [Instruction];
+pub(super) type Word = &'static [Instruction];
 
 /// Readers, writers and those who wait for a time, with panics that are caught.
 const LOCKS: &[Word] = &[
@@ -939,7 +939,7 @@ pub fn of_other_loops(seed: u64) -> Program {
     of_words(seed, random, &vocabulary)
 }
 
-fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Program {
+pub(super) fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instruction]]) -> Program {
     let thread_count = 2 + random.weighted(&[3, 5, 1]);
     let longest = [4, 3, 3][thread_count - 2];
     let mut threads = vec![Thread::default(); thread_count];

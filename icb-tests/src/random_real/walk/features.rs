@@ -8,6 +8,7 @@ use super::super::library::sync::atomic::{AtomicU8, Ordering};
 use super::super::library::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use super::super::library::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use super::super::library::thread::{self, ScopedJoinHandle, Thread};
+use super::boxes::Boxes;
 use super::partings::{Child, Ends, Goodbye};
 use super::system::System;
 use super::{AnySender, Hand, NOTHING, Payload, Shared, TIMEOUT, Walker, both, locked, walk};
@@ -26,6 +27,7 @@ pub(super) struct Shelf {
     pub(super) handles: Mutex<Vec<Child>>,
     pub(super) ends: Mutex<Ends>,
     pub(super) system: System,
+    pub(super) boxes: Boxes,
 }
 
 impl Shelf {
@@ -47,6 +49,7 @@ impl Shelf {
             handles: Mutex::default(),
             ends: Mutex::default(),
             system: System::new(program),
+            boxes: Boxes::default(),
         }
     }
 }
@@ -72,6 +75,9 @@ impl Shared {
             self.shelf.bytes.iter().for_each(|byte| {
                 byte.load(Ordering::Relaxed);
             });
+        }
+        if self.program.has(Boxes::are_used_by) {
+            self.shelf.boxes.use_everything();
         }
         self.shelf.system.use_everything();
     }
@@ -278,6 +284,10 @@ impl Walker<'_> {
                     seen
                 });
                 self.see(seen);
+            }
+            _ if Boxes::are_used_by(instruction) => {
+                let seen = self.shared.shelf.boxes.perform(instruction);
+                seen.into_iter().for_each(|seen| self.see(seen));
             }
             _ => {
                 let seen = self.shared.shelf.system.perform(instruction);

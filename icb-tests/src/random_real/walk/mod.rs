@@ -5,6 +5,7 @@
 //! touched right after an operation, before the thread's next scheduling point, and what a walker does never depends
 //! on what others noted.
 
+mod boxes;
 mod features;
 mod partings;
 mod system;

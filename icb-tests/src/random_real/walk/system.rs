@@ -44,7 +44,7 @@ impl System {
         if self.is_futex_used {
             for futex in &self.futexes {
                 futex.load(Ordering::Relaxed);
-                call_futex(futex, libc::FUTEX_WAKE, 1, None);
+                call_futex(futex, libc::FUTEX_WAKE, 1, None, 0);
             }
         }
     }
@@ -55,13 +55,26 @@ impl System {
         match instruction {
             FutexStore(f, value) => self.futexes[f].store(value, Ordering::Release),
             FutexAdd(f) => return Some(self.futexes[f].fetch_add(1, Ordering::AcqRel).into()),
-            FutexWait(f, value) => return Some(call_futex(&self.futexes[f], libc::FUTEX_WAIT, value, None)),
+            FutexWait(f, value) => {
+                return Some(call_futex(&self.futexes[f], libc::FUTEX_WAIT, value, None, 0));
+            }
             FutexWaitTimeout(f, value) => {
                 let time = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-                return Some(call_futex(&self.futexes[f], libc::FUTEX_WAIT, value, Some(&time)));
+                return Some(call_futex(&self.futexes[f], libc::FUTEX_WAIT, value, Some(&time), 0));
             }
             FutexWake(f, count) => {
-                return Some(call_futex(&self.futexes[f], libc::FUTEX_WAKE, count, None));
+                return Some(call_futex(&self.futexes[f], libc::FUTEX_WAKE, count, None, 0));
+            }
+            FutexWaitBits(f, value, bits) => {
+                return Some(call_futex(&self.futexes[f], libc::FUTEX_WAIT_BITSET, value, None, bits));
+            }
+            FutexWaitBitsTimeout(f, value, bits) => {
+                // A point in time, which has come long since where time is not the model's.
+                let time = libc::timespec { tv_sec: 1, tv_nsec: 0 };
+                return Some(call_futex(&self.futexes[f], libc::FUTEX_WAIT_BITSET, value, Some(&time), bits));
+            }
+            FutexWakeBits(f, count, bits) => {
+                return Some(call_futex(&self.futexes[f], libc::FUTEX_WAKE_BITSET, count, None, bits));
             }
             _ => return self.files.as_ref().and_then(|files| files.perform(instruction)),
         }
@@ -69,11 +82,14 @@ impl System {
     }
 }
 
-fn call_futex(futex: &AtomicU32, action: c_int, value: u32, time: Option<&libc::timespec>) -> u64 {
+fn call_futex(futex: &AtomicU32, action: c_int, value: u32, time: Option<&libc::timespec>, bits: u32) -> u64 {
     let time = time.map_or(std::ptr::null(), std::ptr::from_ref);
     let action = action | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the futex lives as long as the execution, and the time as long as the call.
-    let result = unsafe { libc::syscall(libc::SYS_futex, std::ptr::from_ref(futex), action, value, time) };
+    let result = unsafe {
+        let futex = std::ptr::from_ref(futex);
+        libc::syscall(libc::SYS_futex, futex, action, value, time, std::ptr::null::<u32>(), bits)
+    };
     outcome(result as isize)
 }
 

@@ -1,0 +1,37 @@
+//! Random programs of cells and of atomics of all orders, each a test of its own: what they come to with stale values, and with cells that become
+//! scheduling points, is not to depend on how `cargo icb` goes about it.
+
+use icb_std::model::Builder;
+use icb_tests::random_real::compare::may_be_idle;
+use icb_tests::random_real::generate::themes;
+use icb_tests::random_real::language::Instruction;
+use icb_tests::random_real::walk::run;
+use std::sync::Arc;
+
+/// The program of this number, of those without loops: how often one goes round where nothing changes is a part of the states that are counted.
+fn explore(number: usize) {
+    let has_cells = |i| matches!(i, Instruction::CellRead(_) | Instruction::CellWrite(_));
+    let programs = (7_000_000..).map(themes::of_orders).filter(|program| program.has(has_cells));
+    let program =
+        programs.filter(|program| !program.has(|i| may_be_idle(&i))).nth(number).expect("without end");
+    let program = Arc::new(program);
+    Builder::new().max_steps(600).check(move || run(&program, std::mem::forget));
+}
+
+macro_rules! programs {
+    ($($name:ident = $number:expr),* $(,)?) => {
+        $(
+            #[test]
+            #[ignore = "for `cargo icb test --ignored`"]
+            fn $name() {
+                explore($number);
+            }
+        )*
+    };
+}
+
+programs! {
+    a0 = 0, a1 = 1, a2 = 2, a3 = 3, a4 = 4, a5 = 5, a6 = 6, a7 = 7, a8 = 8, a9 = 9,
+    b0 = 10, b1 = 11, b2 = 12, b3 = 13, b4 = 14, b5 = 15, b6 = 16, b7 = 17, b8 = 18, b9 = 19,
+    c0 = 20, c1 = 21, c2 = 22, c3 = 23, c4 = 24, c5 = 25, c6 = 26, c7 = 27, c8 = 28, c9 = 29,
+}

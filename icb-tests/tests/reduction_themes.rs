@@ -1,0 +1,172 @@
+//! Partial-order reduction loses nothing on dense random programs of single themes: see `reduction_features.rs`, and
+//! `random_real/generate/themes.rs` for what these programs are about.
+//!
+//! The long run of a theme: `ICB_SEEDS=0..5000 cargo test --release -p icb-tests --test reduction_themes -- --nocapture --exact
+//! poison_keeps_its_outcomes`; of futexes a hundred programs in a process, as threads that wait for one cannot be unwound and keep their stacks.
+//! `ICB_MOST` is the most executions of a plain search.
+
+use icb_core::reduction::{Flaw, Visited};
+use icb_core::search::ContextBounded;
+use icb_tests::random_real::campaign::{ENOUGH, campaign};
+use icb_tests::random_real::compare::{
+    DETACHED_MANNERS, Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_each_bound,
+};
+use icb_tests::random_real::generate::themes;
+use icb_tests::random_real::language::Instruction::{self, *};
+use icb_tests::random_real::language::{Program, Thread};
+use icb_tests::random_real::search::Manner;
+use icb_tests::searches::reduced;
+use icb_tests::seeds;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+/// Programs of every run.
+const SEEDS: Range<u64> = 0..200;
+/// Those of which only one can be run at a time.
+const FUTEX_SEEDS: Range<u64> = 0..100;
+const MAX_BOUND: u32 = 3;
+/// Bounds whose plain search would run more executions are left out.
+const MAX_EXECUTIONS: u64 = 300;
+
+/// What the process has once: futexes are known by their addresses.
+static SYSTEM: Mutex<()> = Mutex::new(());
+
+/// A run may ask for larger programs, or for smaller ones.
+fn max_executions() -> u64 {
+    std::env::var("ICB_MOST").ok().and_then(|text| text.parse().ok()).unwrap_or(MAX_EXECUTIONS)
+}
+
+fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    compare(program, manner, MAX_BOUND, max_executions(), &reduced)
+}
+
+/// As what is promoted may depend on the bound.
+fn with_promotion(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    let mut tally = Tally::default();
+    for weak_memory in [false, true] {
+        let manner = Manner { promote: true, weak_memory, ..manner };
+        tally += compare_each_bound(program, manner, MAX_BOUND, max_executions(), &|bound| {
+            vec![
+                ("plain", Box::new(ContextBounded::new(bound))),
+                ("reduced", Box::new(reduced(bound))),
+                ("table of states", Box::new(Visited::new(bound))),
+            ]
+        })?;
+    }
+    Ok(tally)
+}
+
+/// In these manners. A divergence counts as a difference too, and so does an error of the engine.
+fn check(
+    program: &Program,
+    manners: &[Manner],
+    compare: fn(&Program, Manner) -> Result<Tally, Difference>,
+) -> Result<Tally, Difference> {
+    let _alone = program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut tally = Tally::default();
+    for &manner in manners {
+        tally += catch_unwind(AssertUnwindSafe(|| compare(program, manner))).unwrap_or_else(|payload| {
+            let message = payload.downcast::<String>().map_or_else(|_| String::new(), |message| *message);
+            Err(Difference { manner, bound: None, what: format!("the search panicked: {message}") })
+        })?;
+    }
+    Ok(tally)
+}
+
+fn compared(seeds: Range<u64>, program: fn(u64) -> Program) {
+    let manners = [&MANNERS[..], &DETACHED_MANNERS].concat();
+    campaign(seeds::from_environment().unwrap_or(seeds), ENOUGH, program, |program| {
+        check(program, &manners, with_reduction)
+    });
+}
+
+#[test]
+fn futexes_keep_their_outcomes() {
+    compared(FUTEX_SEEDS, themes::of_futexes);
+}
+
+#[test]
+fn freed_memory_keeps_its_outcomes() {
+    compared(SEEDS, themes::of_boxes);
+}
+
+#[test]
+fn poison_keeps_its_outcomes() {
+    compared(SEEDS, themes::of_poison);
+}
+
+#[test]
+fn meetings_keep_their_outcomes() {
+    compared(SEEDS, themes::of_meetings);
+}
+
+#[test]
+fn endings_keep_their_outcomes() {
+    compared(SEEDS, themes::of_endings);
+}
+
+/// A thread that finds its object gone when it is chosen ends the execution before it has taken its step.
+#[test]
+fn what_is_gone_when_a_thread_is_chosen_is_a_failure_like_any_other() {
+    let programs: [&[&[Instruction]]; 3] = [
+        &[&[Spawn(1), BoxUse(0)], &[BoxPut(0), BoxFree(0), BoxUse(0)]],
+        &[&[Spawn(1), Spawn(2), Join(2)], &[BoxPut(0), BoxUseTwice(0)], &[BoxPut(0)]],
+        &[&[Spawn(2), BoxPut(0), Spawn(1), Join(1)], &[BoxFree(0)], &[BoxUse(0)]],
+    ];
+    for threads in programs {
+        let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
+        let program =
+            Program { threads, channels: vec![(None, 0); 2], barriers: vec![1; 2], ..Program::default() };
+        if let Err(difference) = check(&program, &MANNERS, with_reduction) {
+            panic!("{difference:?}\n{program}");
+        }
+    }
+}
+
+/// Cells that race become scheduling points.
+#[test]
+fn promoted_cells_keep_their_outcomes() {
+    campaign(seeds::from_environment().unwrap_or(SEEDS), 1, themes::of_orders, |program| {
+        check(program, &MANNERS[..2], with_promotion)
+    });
+}
+
+#[test]
+fn stale_values_keep_their_outcomes() {
+    campaign(seeds::from_environment().unwrap_or(SEEDS), 1, themes::of_orders, |program| {
+        check(program, &WEAK_MANNERS, with_reduction)
+    });
+}
+
+/// A search that is unsound in a known way is found out by each theme.
+#[test]
+fn flaws_are_found() {
+    const PROGRAMS: u64 = 1_000;
+    type Theme = fn(u64) -> Program;
+    const THEMES: [(Theme, Manner, Flaw); 7] = [
+        (themes::of_boxes, MANNERS[0], Flaw::PartsIgnored),
+        (themes::of_poison, MANNERS[0], Flaw::BlockedIgnored),
+        (themes::of_meetings, MANNERS[0], Flaw::EnablingIgnored),
+        (themes::of_endings, MANNERS[0], Flaw::BlockedIgnored),
+        (themes::of_orders, Manner { promote: true, ..MANNERS[0] }, Flaw::NaiveSleep),
+        (themes::of_orders, WEAK_MANNERS[0], Flaw::NoConservativePoints),
+        (themes::of_futexes, MANNERS[0], Flaw::NoConservativePoints),
+    ];
+    for (program, manner, flaw) in THEMES {
+        let differs = |&seed: &u64| {
+            let program = program(seed);
+            let _alone = program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner));
+            let found = compare_each_bound(&program, manner, 2, MAX_EXECUTIONS, &|bound| {
+                vec![
+                    ("plain", Box::new(ContextBounded::new(bound))),
+                    ("flawed", Box::new(reduced(bound).flawed(flaw))),
+                ]
+            });
+            found.is_err()
+        };
+        let seed = (0..PROGRAMS).find(differs);
+        let Some(seed) = seed else { panic!("{flaw:?} is not found by {PROGRAMS} programs in {manner:?}") };
+        println!("{flaw:?}: {}", program(seed));
+    }
+}
