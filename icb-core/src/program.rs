@@ -332,6 +332,10 @@ pub trait Chooser {
     /// [`wants_every_point`](Self::wants_every_point)).
     fn looked_at(&mut self, _object: ObjectId) {}
 
+    /// The thread that took the last step has then touched what no step is about: a part of that step, on which the order of what threads
+    /// do may depend. (What is told of between a choice and the step is the mirrored library's own, and no part of anything. Told only if [`wants_every_point`](Self::wants_every_point).)
+    fn touched(&mut self, _access: Access) {}
+
     /// The execution is over (told only if [`wants_every_point`](Self::wants_every_point)). `without` is the thread
     /// whose pending operation is not valid because it was running when the execution ended.
     fn over(&mut self, _point: &SchedulingPoint<'_>, _without: Option<ThreadId>) {}

@@ -13,8 +13,8 @@ pub(crate) use icb_core::runtime::{
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{
-    engine_works, is_apart, leave_apart, leave_at_abort, memory_unmapped, mixed, random_key, running_stack,
-    without_unwinding,
+    engine_works, futex_used, is_apart, is_foreign, leave_apart, leave_at_abort, memory_unmapped, mixed,
+    random_key, running_stack, without_unwinding,
 };
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
@@ -44,7 +44,13 @@ pub(crate) const fn order(order: ::std::sync::atomic::Ordering) -> Ordering {
 pub(crate) fn unwinding() -> bool {
     // The process-wide count that `std` looks at first makes the common answer cheap. Threads of an execution
     // share one thread of the system, so a `true` is asked again of the runtime.
-    ::std::thread::panicking() && panicking().unwrap_or(true)
+    somebody_unwinds() && panicking().unwrap_or(true)
+}
+
+/// Not a part of the program: there, the instrumentation pass would see what `std` reads.
+#[inline(never)]
+fn somebody_unwinds() -> bool {
+    ::std::thread::panicking()
 }
 
 /// Whether the calling thread is one of an execution, at work of its own: what it asks the system for may be the model's. Also
@@ -62,7 +68,7 @@ pub(crate) const PATIENCE: ::std::time::Duration = ::std::time::Duration::from_m
 #[inline]
 pub(crate) fn given_up() -> bool {
     // The process-wide count tells of any thread that unwinds, and one may be waiting in the middle of that.
-    ::std::thread::panicking() && giving_up() && panicking() == Some(false)
+    somebody_unwinds() && giving_up() && panicking() == Some(false)
 }
 
 /// The calling thread needs what nobody will make any more, because its execution is being given up while others

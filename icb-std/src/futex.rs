@@ -11,6 +11,7 @@ use crate::entropy::getrandom;
 use crate::epoll::eventfd;
 use crate::membarrier::membarrier;
 use crate::os_thread::gettid;
+use crate::raw;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer, answer_of, system};
@@ -67,9 +68,9 @@ unsafe extern "C" fn syscall(
                     WAIT => Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32),
                     _ => SOME_TIME,
                 });
-                return answer(door::without_unwinding(|| wait(a, c as u32, bits, duration)));
+                return answer(seen_before_and_after(|| wait(a, c as u32, bits, duration)));
             },
-            WAKE | WAKE_BITSET => return door::without_unwinding(|| wake(a, c as u32, bits)),
+            WAKE | WAKE_BITSET => return seen_before_and_after(|| wake(a, c as u32, bits)),
             _ => {}
         }
     }
@@ -95,6 +96,14 @@ unsafe extern "C" fn syscall(
             _ => answer_of(system(number, a, b, c, d, e, f)),
         }
     }
+}
+
+/// Runs `f`, which code calls that must not be unwound, and what that does to futexes may not be seen.
+fn seen_before_and_after<R>(f: impl FnOnce() -> R) -> R {
+    door::futex_used();
+    let result = door::without_unwinding(f);
+    door::futex_used();
+    result
 }
 
 /// Those who wait at one address.
@@ -136,9 +145,16 @@ fn queue(address: usize) -> Arc<Queue> {
 unsafe fn wait(address: usize, expected: u32, bits: u32, duration: Option<Duration>) -> Result<(), c_int> {
     let queue = queue(address);
     let mut state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: the caller's promise; a futex is an atomic of this size, and the mirrored type has std's layout. It is
-    // looked at under the lock of the queue, so nobody can change it and wake between the look and the wait.
-    if unsafe { &*(address as *const AtomicU32) }.load(Ordering::SeqCst) != expected {
+    // It is looked at under the lock of the queue, so nobody can change it and wake between the look and the wait.
+    // SAFETY: the caller's promise; a futex is an atomic of this size, and the mirrored type has std's layout.
+    let variable = unsafe { &*(address as *const AtomicU32) };
+    let found = match door::is_foreign(address) {
+        // SAFETY: the variable is alive.
+        true => unsafe { raw::load(variable.as_ptr()) },
+        false => variable.load(Ordering::SeqCst),
+    };
+    door::futex_used();
+    if found != expected {
         return Err(EAGAIN);
     }
     let ticket = state.next;

@@ -67,6 +67,8 @@ pub mod panic;
 #[cfg(icb)]
 pub mod prelude;
 #[cfg(icb)]
+mod raw;
+#[cfg(icb)]
 pub mod sync;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod system;

@@ -13,7 +13,7 @@ use icb_core::explore::{Explorer, Options};
 use icb_core::program::{BranchPoint, Chooser, Foreseen, Outcome, Program, SchedulingPoint, Strategy, Taken};
 use icb_core::reduction::PartialOrder;
 use icb_core::search::ContextBounded;
-use icb_core::trace::{ObjectId, ThreadId};
+use icb_core::trace::{Access, ObjectId, ThreadId};
 use icb_tests::programs::baselines::PROGRAMS;
 use icb_tests::searches::without_spurious;
 use icb_tests::usage::cpu_time;
@@ -65,6 +65,9 @@ impl Chooser for Recorder {
     }
     fn freed(&mut self, object: ObjectId) {
         self.inner.freed(object);
+    }
+    fn touched(&mut self, access: Access) {
+        self.inner.touched(access);
     }
     fn over(&mut self, point: &SchedulingPoint<'_>, without: Option<ThreadId>) {
         self.inner.over(point, without);

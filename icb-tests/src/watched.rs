@@ -114,12 +114,11 @@ struct Watched<O, W> {
 impl<O: Ord, W: FnMut(u32, &Outcome) -> Option<O>> Program for Watched<O, W> {
     fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome {
         let result = self.coroutines.run(chooser, observer);
+        let outcome = (self.watch)(self.bound, &result);
         if result.promoted {
             // The search begins anew.
             self.levels.clear();
-            return result;
-        }
-        if let Some(outcome) = (self.watch)(self.bound, &result) {
+        } else if let Some(outcome) = outcome {
             let bound = self.bound as usize;
             self.levels.resize_with(self.levels.len().max(bound + 1), Level::default);
             let level = &mut self.levels[bound];

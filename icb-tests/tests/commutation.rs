@@ -106,6 +106,10 @@ impl Chooser for Scripted {
     fn looked_at(&mut self, object: ObjectId) {
         self.add(object, Mode::Read);
     }
+
+    fn touched(&mut self, access: Access) {
+        self.add(access.object, access.mode);
+    }
 }
 
 /// What an execution came to: how it ended, what its threads saw, and its dependence order.

@@ -344,6 +344,12 @@ impl Chooser for Visited {
         self.state.step_many(thread, &[Access { object, mode: Mode::Read }], 3);
     }
 
+    fn touched(&mut self, access: Access) {
+        let Some(thread) = self.previous.filter(|_| !self.is_in_step) else { return };
+        self.know(access.object);
+        self.state.step_many(thread, &[access], 4);
+    }
+
     fn over(&mut self, point: &SchedulingPoint<'_>, _: Option<ThreadId>) {
         self.introduce(point.pending.len());
         if self.states.insert(self.state.fingerprint()) {

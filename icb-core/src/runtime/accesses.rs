@@ -105,8 +105,6 @@ struct Hooks {
     locals: Cell<(usize, usize)>,
     /// What nobody can write.
     constants: Cell<(usize, usize)>,
-    /// Something has been ordered by atomic operations that no mirrored type makes.
-    has_foreign: Cell<bool>,
 }
 
 thread_local! {
@@ -118,7 +116,6 @@ thread_local! {
             shared: Cell::new((0, 0)),
             locals: Cell::new((0, 0)),
             constants: Cell::new((0, 0)),
-            has_foreign: Cell::new(false),
         }
     };
 }
@@ -136,7 +133,6 @@ pub(super) fn attend(running: &Running) {
             if hooks.constants.get() == (0, 0) {
                 hooks.constants.set(aside(super::image::constants));
             }
-            hooks.has_foreign.set(false);
             hooks.running.set(running);
         });
     }
@@ -152,17 +148,6 @@ pub(super) fn running_hooked() -> Option<&'static Running> {
     let running = HOOKS.with(|hooks| hooks.running.get());
     // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
     (!running.is_null()).then(|| unsafe { &*running })
-}
-
-/// Whether anything has been ordered in the running execution by what the model does not see.
-#[inline]
-pub(super) fn has_foreign() -> bool {
-    HOOKS.with(|hooks| hooks.has_foreign.get())
-}
-
-/// Says so.
-pub(super) fn set_has_foreign() {
-    HOOKS.with(|hooks| hooks.has_foreign.set(true));
 }
 
 /// Runs `f`, which is the mirrored library's own work on what only the engine orders: its accesses are not looked at. It

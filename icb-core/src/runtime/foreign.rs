@@ -1,30 +1,53 @@
 //! Atomic operations that no mirrored type makes: those of `std`'s own `Arc`, `Mutex` and atomics, in crates that are compiled with
 //! the instrumentation pass and are on the real `std`. The pass puts calls in their place (`hooks`). They are no steps, but a part of the
 //! step before, and what they release and acquire orders what threads do: memory that an `Arc` of `std` keeps alive is freed after all
-//! uses of it.
+//! uses of it. So their order matters, and so do the values they leave: reductions are told.
 //!
 //! What `std` brings compiled (the slow paths of its `Once` and of its locks) is not told of. Who acquires a value that none of the operations seen has
-//! left there has acquired it from such code: it counts as ordered after all that the others have done.
+//! left there has acquired it from such code: it counts as ordered after all that the others have done. Where such code waits for a futex, or wakes
+//! who does, it may have done anything to variables of a futex's size.
 
-use super::accesses::{has_foreign, running_hooked, set_has_foreign};
+use super::accesses::running_hooked;
+use super::address_map::{Kind, key};
 use super::allocator::aside;
+use super::arena::UNIT;
 use super::execution::Execution;
 use crate::clock::VectorClock;
 use crate::memory::happens_before::AtomicClock;
-use crate::trace::Ordering;
+use crate::memory::window;
+use crate::trace::{Access, Mode, ObjectClass, ObjectId, Ordering};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
-/// The variables that something has been released with or acquired from in the running execution, by address.
-pub(super) type Variables = HashMap<usize, Variable, BuildHasherDefault<ByAddress>>;
+/// Those seen in the running execution.
+#[derive(Default, Debug)]
+pub(super) struct Variables {
+    by_address: HashMap<usize, Variable, BuildHasherDefault<ByAddress>>,
+    /// Stands for all that may be futexes: who uses one reads it, and code that is not seen writes it.
+    futexes: Option<ObjectId>,
+}
+
+impl Variables {
+    pub(super) fn clear(&mut self) {
+        self.by_address.clear();
+        self.futexes = None;
+    }
+}
 
 /// One of them.
 #[derive(Debug)]
 pub(super) struct Variable {
     clock: AtomicClock,
+    object: ObjectId,
     /// What the operation seen last has left there.
     value: u64,
+    may_be_futex: bool,
 }
+
+/// The size of a futex, in bytes.
+const FUTEX: usize = 4;
 
 /// An address is spread over the bits of its hash.
 #[derive(Default, Debug)]
@@ -48,6 +71,42 @@ pub(super) enum Done {
     Load,
     Store,
     Modify,
+    /// One has been added, or taken away, in the way of an `Arc` of `std` that counts.
+    Count,
+}
+
+impl Done {
+    /// What this change is, by the name of the operation.
+    #[inline]
+    pub(super) fn modification(change: &str, operand: u64, order: i32) -> Done {
+        match (change, operand, ordering(order)) {
+            ("fetch_add", 1, Ordering::Relaxed) | ("fetch_sub", 1, Ordering::Release) => Done::Count,
+            _ => Done::Modify,
+        }
+    }
+
+    /// How that conflicts with what others do to the variable. References that come and go commute, but for the last one: whoever drops
+    /// that has something to do. Anybody else may make something of the number there was.
+    fn mode(self, address: usize, after: u64) -> Mode {
+        match self {
+            Done::Load => Mode::Read,
+            Done::Count if after != 0 && counts_references(address) => Mode::Update,
+            Done::Store | Done::Modify | Done::Count => Mode::Write,
+        }
+    }
+}
+
+/// Whether this may be the number of references to an `Arc` of `std`: a block of the program begins there, or could, and beside it is a
+/// number that may be that of the weak references.
+fn counts_references(address: usize) -> bool {
+    const MANY: u64 = 1 << 32;
+    if !address.is_multiple_of(UNIT) || !window::holds(address) {
+        return false;
+    }
+    let beside: *const u64 = std::ptr::with_exposed_provenance(address + 8);
+    // SAFETY: the program uses the first half of this unit, and blocks are whole units.
+    let weak = unsafe { AtomicU64::from_ptr(beside.cast_mut()) }.load(Relaxed);
+    (1..MANY).contains(&weak) || weak == u64::MAX
 }
 
 /// The ordering that a number stands for in the calls of the pass.
@@ -61,22 +120,55 @@ fn ordering(number: i32) -> Ordering {
     }
 }
 
-/// The calling thread has just done this to the variable at an address, where there was `before`, and now is `after`.
-#[inline]
-pub(super) fn happened(address: usize, done: Done, order: i32, before: u64, after: u64) {
-    if order != 0 || has_foreign() {
-        note(address, done, ordering(order), before, after);
-    }
-}
-
-#[inline(never)]
-fn note(address: usize, done: Done, order: Ordering, before: u64, after: u64) {
+/// The calling thread has just done this to a variable, in which there was `before`, and now is `after`.
+pub(super) fn happened<V>(variable: *mut V, done: Done, order: i32, before: u64, after: u64) {
     let Some(running) = running_hooked() else { return };
     running.with(|e| {
         if !e.giving_up && e.end.is_none() {
-            e.foreign_operation(address, done, order, before, after);
+            let (address, may_be_futex) = (variable.addr(), size_of::<V>() == FUTEX);
+            e.foreign_operation(Foreign {
+                address,
+                may_be_futex,
+                done,
+                order: ordering(order),
+                before,
+                after,
+            });
         }
     });
+}
+
+/// The calling thread is in code that is not seen, and is about to use a futex, or has: what it has released with variables that may be futexes,
+/// and acquired from them, is not known.
+pub fn futex_used() {
+    let Some(running) = running_hooked() else { return };
+    running.with(|e| {
+        if let Some(object) = e.foreign.futexes
+            && !e.giving_up
+            && e.end.is_none()
+        {
+            let clock = &mut e.threads.mine().clock;
+            for known in e.foreign.by_address.values().filter(|known| known.may_be_futex) {
+                clock.load(&known.clock, Ordering::Acquire);
+            }
+            e.tell_touched(Access { object, mode: Mode::Write });
+        }
+    });
+}
+
+/// Whether the variable at the address has been used in the running execution, and by no mirrored type.
+pub fn is_foreign(address: usize) -> bool {
+    running_hooked().is_some_and(|running| running.with(|e| e.foreign.by_address.contains_key(&address)))
+}
+
+/// What has been done to a variable.
+struct Foreign {
+    address: usize,
+    may_be_futex: bool,
+    done: Done,
+    order: Ordering,
+    before: u64,
+    after: u64,
 }
 
 /// The calling thread has come by a fence.
@@ -87,49 +179,64 @@ pub(super) fn fenced(order: i32) {
             e.note_freed();
             let me = e.current;
             e.threads[me].clock.fence(me, ordering(order));
-            set_has_foreign();
         }
     });
 }
 
 impl Execution {
-    fn foreign_operation(&mut self, address: usize, done: Done, order: Ordering, before: u64, after: u64) {
+    fn foreign_operation(&mut self, operation: Foreign) {
+        let Foreign { address, may_be_futex, done, order, before, after } = operation;
+        if self.is_counted(address) {
+            return;
+        }
         // What has been freed so far was freed without that.
         self.note_freed();
         let me = self.current;
-        let known = self.foreign.get(&address);
+        let known = self.foreign.by_address.get(&address).map(|known| known.value);
         let reads = done != Done::Store;
-        if known.is_some_and(|known| reads && known.value != before) && order.acquires() {
+        if known.is_some_and(|value| reads && value != before) && order.acquires() {
             self.acquire_from_all();
         }
-        let clock = &mut self.threads.mine().clock;
-        let known = self.foreign.get_mut(&address);
-        let is_of_use = match done {
-            Done::Load => order.acquires(),
-            _ => clock.publishes(order),
-        };
-        if known.is_none() && !is_of_use {
-            return;
+        if known.is_none() {
+            self.enter_foreign(address, before, may_be_futex);
         }
-        let known = match known {
-            Some(known) => known,
-            None => {
-                set_has_foreign();
-                aside(|| {
-                    let new = || Variable { clock: AtomicClock::default(), value: before };
-                    self.foreign.entry(address).or_insert_with(new)
-                })
-            }
-        };
+        let clock = &mut self.threads.mine().clock;
+        let Some(known) = self.foreign.by_address.get_mut(&address) else { return };
         if reads {
             clock.load(&known.clock, order);
         }
         match done {
             Done::Load => {}
-            Done::Modify => clock.continue_sequence(me, &mut known.clock, order),
+            Done::Modify | Done::Count => clock.continue_sequence(me, &mut known.clock, order),
             Done::Store => clock.store(me, &mut known.clock, order),
         }
         known.value = after;
+        let access = Access { object: known.object, mode: done.mode(address, after) };
+        self.tell_touched(access);
+        if let Some(object) = self.foreign.futexes.filter(|_| may_be_futex) {
+            self.tell_touched(Access { object, mode: Mode::Read });
+        }
+    }
+
+    /// Whether the variable is a count of a mirrored `Arc`, which has told of what it does, and does it by one of `std`: that keeps the weak count right
+    /// before the value, whose address the count is known by, and the strong one before that.
+    fn is_counted(&self, address: usize) -> bool {
+        let count = |address: usize| self.map.get(key(address, Kind::Count)).is_some();
+        count(address) || count(address + size_of::<usize>())
+    }
+
+    #[cold]
+    fn enter_foreign(&mut self, address: usize, value: u64, may_be_futex: bool) {
+        let at: *const () = std::ptr::without_provenance(address);
+        let object = self.register(ObjectClass::Atomic, "an atomic variable of std", at, None);
+        aside(|| {
+            let new = Variable { clock: AtomicClock::default(), object, value, may_be_futex };
+            self.foreign.by_address.insert(address, new)
+        });
+        if may_be_futex && self.foreign.futexes.is_none() {
+            let all = self.register(ObjectClass::Atomic, "the futexes of std", std::ptr::null(), None);
+            self.foreign.futexes = Some(all);
+        }
     }
 
     /// The running thread has acquired something from somebody, who is not known.

@@ -97,7 +97,7 @@ macro_rules! atomics {
         pub unsafe extern "C" fn $load(at: *mut $value, order: i32) -> $value {
             // SAFETY: the instrumented crate does this to the variable itself.
             let value = unsafe { atomic::$atomic::from_ptr(at) }.load(SeqCst);
-            happened(at.addr(), Done::Load, order, value.into(), value.into());
+            happened(at, Done::Load, order, value.into(), value.into());
             value
         }
 
@@ -106,7 +106,7 @@ macro_rules! atomics {
         pub unsafe extern "C" fn $store(at: *mut $value, value: $value, order: i32) {
             // SAFETY: as above.
             unsafe { atomic::$atomic::from_ptr(at) }.store(value, SeqCst);
-            happened(at.addr(), Done::Store, order, value.into(), value.into());
+            happened(at, Done::Store, order, value.into(), value.into());
         }
 
         #[doc(hidden)]
@@ -121,11 +121,11 @@ macro_rules! atomics {
             // SAFETY: as above.
             match unsafe { atomic::$atomic::from_ptr(at) }.compare_exchange(expected, new, SeqCst, SeqCst) {
                 Ok(value) => {
-                    happened(at.addr(), Done::Modify, success, value.into(), new.into());
+                    happened(at, Done::Modify, success, value.into(), new.into());
                     value
                 }
                 Err(value) => {
-                    happened(at.addr(), Done::Load, failure, value.into(), value.into());
+                    happened(at, Done::Load, failure, value.into(), value.into());
                     value
                 }
             }
@@ -138,7 +138,8 @@ macro_rules! atomics {
                 // SAFETY: as above.
                 let variable = unsafe { atomic::$atomic::from_ptr(at) };
                 let value = variable.$change(operand, SeqCst);
-                happened(at.addr(), Done::Modify, order, value.into(), variable.load(Relaxed).into());
+                let done = Done::modification(stringify!($change), operand.into(), order);
+                happened(at, done, order, value.into(), variable.load(Relaxed).into());
                 value
             }
         )*

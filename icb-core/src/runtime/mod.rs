@@ -63,6 +63,7 @@ pub use calls::{
 };
 pub use coroutine::running_stack;
 pub use execution::Settings;
+pub use foreign::{futex_used, is_foreign};
 pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
 pub use memory_troubles::memory_unmapped;

@@ -154,6 +154,13 @@ impl Execution {
         }
     }
 
+    /// The running thread has touched this since its last step, and it was no step.
+    pub(super) fn tell_touched(&mut self, access: Access) {
+        if self.every_point && self.end.is_none() && !self.giving_up {
+            self.chooser_mut().touched(access);
+        }
+    }
+
     /// The running thread has ended.
     #[inline]
     pub(super) fn note_end(&mut self, object: ObjectId) {

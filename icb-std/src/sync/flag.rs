@@ -3,6 +3,7 @@
 
 use crate::door;
 use crate::image::ESCAPED;
+use crate::raw;
 use ::std::sync::PoisonError;
 use ::std::sync::atomic::{AtomicU8, Ordering};
 
@@ -19,8 +20,21 @@ impl Flag {
     }
 
     #[inline]
+    fn load(&self) -> u8 {
+        // SAFETY: the variable is borrowed.
+        unsafe { raw::load(self.bits.as_ptr()) }
+    }
+
+    /// Sets these bits.
+    #[cold]
+    #[inline(never)]
+    fn set(&self, bits: u8) {
+        self.bits.fetch_or(bits, Ordering::Relaxed);
+    }
+
+    #[inline]
     pub(crate) fn poisoned(&self) -> bool {
-        self.bits.load(Ordering::Relaxed) & POISONED != 0
+        self.load() & POISONED != 0
     }
 
     pub(crate) fn clear_poison(&self) {
@@ -31,15 +45,15 @@ impl Flag {
     #[inline]
     pub(crate) fn done(&self, was_unwinding: bool) {
         if !was_unwinding && door::unwinding() {
-            self.bits.fetch_or(POISONED, Ordering::Relaxed);
+            self.set(POISONED);
         }
     }
 
     /// The lock is used outside an execution.
     #[inline]
     pub(crate) fn escape(&self) {
-        if self.bits.load(Ordering::Relaxed) & ESCAPED == 0 {
-            self.bits.fetch_or(ESCAPED, Ordering::Relaxed);
+        if self.load() & ESCAPED == 0 {
+            self.set(ESCAPED);
         }
     }
 

@@ -5,6 +5,7 @@ use super::half::{Half, Shared};
 use super::scope::ScopeData;
 use super::{Result, Thread};
 use crate::door::{self, ThreadBody, ThreadEnd, ThreadMain};
+use crate::raw::Known;
 use ::std::cell::{Cell, OnceCell, UnsafeCell};
 use ::std::ffi::CString;
 use ::std::io;
@@ -13,7 +14,6 @@ use ::std::mem::{ManuallyDrop, MaybeUninit};
 use ::std::panic::{AssertUnwindSafe, catch_unwind};
 use ::std::ptr::NonNull;
 use ::std::sync::Arc;
-use ::std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What one thread shares with whoever joins it. Handles do not know what its closure `C` is.
 struct Packet<'scope, T, C: ?Sized> {
@@ -99,7 +99,7 @@ impl<T, F: FnOnce() -> T> Packet<'_, T, Closure<F>> {
         let result = catch_unwind(AssertUnwindSafe(f));
         let panicked = result.is_err();
         if let Some(outcome) = &this.outcome {
-            outcome.panicked.store(panicked, Ordering::Relaxed);
+            outcome.panicked.set(panicked);
         }
         // SAFETY: nobody else reaches the result before this thread has ended; there was none, as the closure is run once.
         unsafe { this.result.get().write(Some(result)) };
@@ -123,31 +123,31 @@ impl<T, F: FnOnce() -> T> Packet<'_, T, Closure<F>> {
 #[derive(Default)]
 pub(super) struct Outcome {
     /// Its closure is gone: it has returned, panicked, or will never be called.
-    over: AtomicBool,
-    panicked: AtomicBool,
+    over: Known<bool>,
+    panicked: Known<bool>,
     /// What it shared with its handle is gone.
-    gone: AtomicBool,
+    gone: Known<bool>,
     /// Who has joined it explicitly: one more than the thread's number.
-    joined_by: AtomicUsize,
+    joined_by: Known<usize>,
 }
 
 impl Outcome {
     pub(super) fn over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
+        self.over.get()
     }
 
     /// Who has joined the thread explicitly.
     pub(super) fn joined_by(&self) -> Option<door::ThreadId> {
-        self.joined_by.load(Ordering::Relaxed).checked_sub(1).map(door::ThreadId::new)
+        self.joined_by.get().checked_sub(1).map(door::ThreadId::new)
     }
 
     /// Whether the thread and its handle have both let go.
     pub(super) fn gone(&self) -> bool {
-        self.gone.load(Ordering::Relaxed)
+        self.gone.get()
     }
 
     pub(super) fn panicked(&self) -> bool {
-        self.panicked.load(Ordering::Relaxed)
+        self.panicked.get()
     }
 }
 
@@ -157,7 +157,7 @@ struct Over(Option<Arc<Outcome>>);
 impl Drop for Over {
     fn drop(&mut self) {
         if let Some(outcome) = &self.0 {
-            outcome.over.store(true, Ordering::Relaxed);
+            outcome.over.set(true);
         }
     }
 }
@@ -175,7 +175,7 @@ impl<T, C: ?Sized> Drop for Packet<'_, T, C> {
             scope.decrement_num_running_threads(unhandled_panic);
         }
         if let Some(outcome) = &self.outcome {
-            outcome.gone.store(true, Ordering::Relaxed);
+            outcome.gone.set(true);
         }
     }
 }
@@ -341,7 +341,7 @@ fn join_modelled(thread: door::ThreadId, epoch: u32, outcome: Option<&Outcome>) 
     door::join(thread, epoch);
     if let Some(outcome) = outcome {
         let by = door::current().map_or(0, |thread| thread.index() + 1);
-        outcome.joined_by.store(by, Ordering::Relaxed);
+        outcome.joined_by.set(by);
     }
 }
 

@@ -105,11 +105,12 @@ impl Chooser for PartialOrder {
     }
 
     fn looked_at(&mut self, object: ObjectId) {
-        self.add_part(Access { object, mode: Mode::Read });
-        if self.coast.is_on {
-            self.note_coasted_look();
-        } else if self.cursor > self.kept {
-            self.events.note_look();
+        self.look(Access { object, mode: Mode::Read });
+    }
+
+    fn touched(&mut self, access: Access) {
+        if !self.is_in_step() {
+            self.look(access);
         }
     }
 
@@ -229,6 +230,24 @@ impl PartialOrder {
         step.accesses.iter().for_each(|&access| self.events.touch(access));
         if matches!(step.operation.action, Action::CountDown) {
             self.events.note_count_down();
+        }
+    }
+
+    /// Whether a thread has been chosen that has not taken its step yet.
+    fn is_in_step(&self) -> bool {
+        match self.coast.is_on {
+            true => self.coast.is_awaited(),
+            false => self.cursor > self.kept && self.events.len() + 1 == self.cursor,
+        }
+    }
+
+    /// The newest step has done this too, though its operation says nothing of it.
+    fn look(&mut self, access: Access) {
+        self.add_part(access);
+        if self.coast.is_on {
+            self.note_coasted_look();
+        } else if self.cursor > self.kept {
+            self.events.note_look();
         }
     }
 

@@ -112,6 +112,11 @@ impl Coast {
         self.stale = Some(self.stale.map_or(node, |stale| stale.min(node)));
     }
 
+    /// Whether the newest step has not been taken yet.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.steps.last().is_some_and(|step| !step.is_taken)
+    }
+
     pub(super) fn has_steps(&self) -> bool {
         !self.steps.is_empty()
     }

@@ -160,6 +160,18 @@ macro_rules! common_methods {
                 self.real.as_ptr()
             }
 
+            #[inline(always)]
+            fn raw_load(&self) -> $value {
+                // SAFETY: the variable is borrowed.
+                unsafe { $crate::raw::load(self.real.as_ptr()) }
+            }
+
+            #[inline(always)]
+            fn raw_store(&self, value: $value) {
+                // SAFETY: the variable is borrowed.
+                unsafe { $crate::raw::store(self.real.as_ptr(), value) };
+            }
+
             /// The variable as the runtime names it.
             #[inline]
             fn target(&self) -> $crate::door::AtomicRef {
@@ -177,7 +189,7 @@ macro_rules! common_methods {
                 let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return self.real.load(order);
                 };
-                let value = self.real.load(Ordering::Relaxed);
+                let value = self.raw_load();
                 step.loaded($crate::door::order(order), $bits(value));
                 value
             }
@@ -190,7 +202,7 @@ macro_rules! common_methods {
                 let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return self.real.store(val, order);
                 };
-                self.real.store(val, Ordering::Relaxed);
+                self.raw_store(val);
                 step.stored($crate::door::order(order), $bits(val));
             }
 
@@ -207,9 +219,9 @@ macro_rules! common_methods {
                 let Some(step) = $crate::door::atomic(self.target(), action) else {
                     return real(&self.real);
                 };
-                let old = self.real.load(Ordering::Relaxed);
+                let old = self.raw_load();
                 let new = new(old);
-                self.real.store(new, Ordering::Relaxed);
+                self.raw_store(new);
                 step.modified($crate::door::order(order), $bits(old), $bits(new));
                 old
             }
@@ -268,7 +280,7 @@ macro_rules! common_methods {
                     return self.real.compare_exchange_weak(current, new, success, failure);
                 };
                 // One that fails anyway need not be made to fail.
-                let spurious = self.real.load(Ordering::Relaxed) == current && step.fails_spuriously();
+                let spurious = self.raw_load() == current && step.fails_spuriously();
                 self.exchange(step, current, new, [success, failure], spurious)
             }
 
@@ -281,12 +293,12 @@ macro_rules! common_methods {
                 [success, failure]: [Ordering; 2],
                 spurious: bool,
             ) -> Result<$value, $value> {
-                let old = self.real.load(Ordering::Relaxed);
+                let old = self.raw_load();
                 if old != current || spurious {
                     step.loaded($crate::door::order(failure), $bits(old));
                     return Err(old);
                 }
-                self.real.store(new, Ordering::Relaxed);
+                self.raw_store(new);
                 step.modified($crate::door::order(success), $bits(old), $bits(new));
                 Ok(old)
             }
