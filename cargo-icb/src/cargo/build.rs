@@ -10,6 +10,7 @@ use super::zero::{Lists, Zero, divide};
 use super::{facade, probe, swap, wrapper};
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
+use crate::report::notice;
 use cargo_metadata::{Artifact, BuildScript, Message, Package, PackageId};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -147,7 +148,7 @@ fn build_unchanged(
         stand_ins.check(workspace, options)?;
     }
     for hint in stand_in::hints(workspace, options, &recipe.config) {
-        eprintln!("hint: {hint}");
+        notice::say(format_args!("hint: {hint}"));
     }
     let lists = Lists::new(workspace, options)?;
     if stand_ins.is_none() || options.accesses {

@@ -10,6 +10,7 @@ use super::config::bootstrap;
 use super::metadata::Workspace;
 use crate::cli::BuildArgs;
 use crate::exit_code::Error;
+use crate::report::notice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +55,7 @@ pub(crate) fn prepare(workspace: &Workspace, options: &BuildArgs, triple: &str) 
     }
     let source = directory.join("source");
     unpack(&source)?;
-    eprintln!("    Building the mirrored std, once for this toolchain");
+    notice::say("    Building the mirrored std, once for this toolchain");
     let (library, plain_harness) = build(&source, &directory, options, triple, &[])?;
     let (_, harness) = build(&source, &directory, options, triple, &["--features", "allocator"])?;
     if let Some(libraries) = library.parent() {

@@ -3,6 +3,7 @@
 use super::swap::names;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
+use crate::report::notice;
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package, PackageId, TargetKind};
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -138,7 +139,10 @@ impl Workspace {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => {
-                eprintln!("Waiting for another `cargo icb` that uses {}", self.directory.display());
+                notice::say(format_args!(
+                    "Waiting for another `cargo icb` that uses {}",
+                    self.directory.display()
+                ));
             }
             Err(TryLockError::Error(error)) => return Err(doing(error)),
         }
