@@ -69,9 +69,13 @@ pub(crate) enum Error {
     /// No stored failure of that name.
     #[error("{0}")]
     NotStored(String),
-    /// A stored failure that cannot be read.
-    #[error("the stored failure {path} is damaged: {reason}; delete it, or pass --schedule TEXT instead", path = .path.display())]
+    /// A stored failure, trace or run that cannot be read.
+    #[error("the stored {what} {path} is damaged: {reason}; {remedy}", path = .path.display())]
     Damaged {
+        /// What it is.
+        what: &'static str,
+        /// What helps.
+        remedy: &'static str,
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
