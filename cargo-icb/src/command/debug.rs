@@ -67,9 +67,16 @@ pub(super) fn explain(ready: &Ready<'_>) -> Result<Exit, Error> {
 
 /// A path as a shell takes it for one word.
 fn for_shell(path: &Path) -> String {
-    let path = path.display().to_string();
+    word_for_shell(&path.display().to_string())
+}
+
+/// A text as a shell takes it for one word.
+pub(super) fn word_for_shell(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
-    if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
