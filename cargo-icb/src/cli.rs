@@ -119,6 +119,22 @@ pub(crate) struct OutputArgs {
     pub(crate) sarif: Option<PathBuf>,
 }
 
+impl OutputArgs {
+    /// Refuses two reports in one file.
+    ///
+    /// # Errors
+    /// In one sentence.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match (&self.junit, &self.sarif) {
+            (Some(junit), Some(sarif)) if junit == sarif => Err(Error::Usage(format!(
+                "--junit and --sarif would both write {}; give each a file of its own",
+                junit.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Arguments of `cargo icb show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {

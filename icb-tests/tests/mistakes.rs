@@ -10,6 +10,7 @@ use std::process::Command;
 const PASSED: i32 = 0;
 const FAILED: i32 = 1;
 const USAGE: i32 = 2;
+const NOT_BUILT: i32 = 3;
 const INCOMPLETE: i32 = 5;
 const STORED: i32 = 6;
 const DIVERGED: i32 = 8;
@@ -78,6 +79,39 @@ fn contradicting_options_are_refused_before_anything_is_built() {
         &["--sequential is for the strategy kiss"],
     );
     check("replay panics --model 1", USAGE, &["--schedule <TEXT>"]);
+    check("show --junit x --sarif x", USAGE, &["--junit and --sarif would both write x; give each"]);
+}
+
+/// What the environment lacks is named, and is no fault of the tool.
+#[test]
+fn what_the_environment_lacks_is_named() {
+    let _alone = tool::alone();
+    let test = |name: &str| {
+        let output = command("test --test holding --target-dir")
+            .arg(empty("made-anew"))
+            .env(name, "/none")
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = test("RUSTC");
+    assert!(said.contains("/none") && !said.contains("panicked"), "{said}");
+    assert!(code == Some(USAGE) || code == Some(NOT_BUILT), "{said}");
+    // A file where the tests' processes are to keep theirs.
+    check("test --test holding counts --max-bound 0", PASSED, &[]);
+    let work = target().join("icb/work");
+    fs::rename(&work, work.with_extension("aside")).unwrap();
+    fs::write(&work, "").unwrap();
+    let said = command("test --test holding counts --max-bound 0").output().unwrap();
+    fs::remove_file(&work).unwrap();
+    fs::rename(work.with_extension("aside"), &work).unwrap();
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert!(text.contains("refused cases::holding::counts_under_a_lock: cannot write "), "{text}");
+    assert!(
+        text.contains("name another directory with --target-dir") && text.contains("1 not run"),
+        "{text}"
+    );
+    assert_eq!(said.status.code(), Some(USAGE), "{text}");
 }
 
 /// Whoever reads may go at any time, and a full disk takes nothing.

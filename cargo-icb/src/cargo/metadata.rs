@@ -116,7 +116,11 @@ impl Workspace {
         {
             None => Ok(()),
             Some(missing) => {
-                let names: Vec<&str> = self.packages.iter().map(|package| package.name.as_str()).collect();
+                let mut names: Vec<&str> =
+                    self.packages.iter().map(|package| package.name.as_str()).collect();
+                if names.is_empty() {
+                    names.push("none");
+                }
                 Err(Error::Usage(format!(
                     "there is no package `{missing}` in the workspace {}; it has {}",
                     self.root.display(),

@@ -43,7 +43,7 @@ pub(super) fn explain(ready: &Ready<'_>) -> Result<Exit, Error> {
     let write = |name: &str, text: &str| {
         let path = folder.join(name);
         let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text));
-        written.map_err(|error| Error::internal(format!("cannot write {}", path.display()), error))?;
+        written.map_err(|error| Error::unwritable(&path, error))?;
         Ok::<_, Error>(path)
     };
     let (gdb, lldb) = (write("debug.gdb", &gdb)?, write("debug.lldb", &lldb)?);

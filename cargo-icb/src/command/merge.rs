@@ -9,6 +9,7 @@ use crate::shard::merge::merge;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &MergeArgs) -> Result<Exit, Error> {
+    arguments.output.check()?;
     let merged = merge(&arguments.directory)?;
     let mut output = Output::new(&arguments.output, merged.names.clone(), &merged.root, arguments.full, None);
     output.start(merged.max_bound, merged.not_instrumented);
@@ -22,5 +23,5 @@ pub(crate) fn run(arguments: &MergeArgs) -> Result<Exit, Error> {
         tally.note(&event);
         output.event(&event);
     }
-    output.conclude(&tally, seconds)
+    output.conclude(&tally, seconds, false)
 }

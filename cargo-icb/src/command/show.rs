@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 /// Runs the command. The exit code is that of the run.
 pub(crate) fn run(arguments: &ShowArgs) -> Result<Exit, Error> {
+    arguments.output.check()?;
     let workspace = Workspace::load(&arguments.build)?;
     let lines = runs::read(&workspace.directory, &arguments.run)?;
     let Some(Line::RunStarted { tests, root, max_bound, not_instrumented, .. }) = lines.first() else {
@@ -23,14 +24,14 @@ pub(crate) fn run(arguments: &ShowArgs) -> Result<Exit, Error> {
     let mut output = Output::new(&arguments.output, tests.clone(), &root, arguments.full, None);
     output.start(*max_bound, not_instrumented.clone());
     let mut tally = Tally::new(tests.len());
-    let mut time = None;
+    let (mut time, mut interrupted) = (None, false);
     for line in &lines {
         if let Some(event) = event_of(line, tests) {
             tally.note(&event);
             output.event(&event);
         }
-        if let Line::RunFinished { seconds, .. } = line {
-            time = Some(*seconds);
+        if let Line::RunFinished { seconds, exit } = line {
+            (time, interrupted) = (Some(*seconds), *exit == Exit::Interrupted as u8);
         }
     }
     if time.is_none() {
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &ShowArgs) -> Result<Exit, Error> {
             output.event(&event);
         }
     }
-    output.conclude(&tally, time.unwrap_or_default())
+    output.conclude(&tally, time.unwrap_or_default(), interrupted)
 }
 
 /// What a run that was killed, or is still going on, has not come to.

@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     let tally = run.explore(&mut output);
     // Before anything is told: what cannot be told must not be lost.
     let shard = arguments.shard.map(|shard| (shard, run.write_shard(shard, &tally, left_out)));
-    let exit = output.conclude(&tally, started.elapsed().as_secs_f64());
+    let exit = output.conclude(&tally, started.elapsed().as_secs_f64(), run.interrupt.is_set());
     if let Some((shard, path)) = shard {
         output.line(&format!(
             "Shard {shard}: its result is {}; `cargo icb merge` puts all together.",
@@ -91,10 +91,10 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         ));
     }
     let exit = exit?;
-    if exit == Exit::Incomplete {
+    if matches!(exit, Exit::Incomplete | Exit::Interrupted) {
         output.line("The same command with --resume goes on where this one stopped.");
     }
-    Ok(if exit == Exit::Incomplete && run.interrupt.is_set() { Exit::Interrupted } else { exit })
+    Ok(exit)
 }
 
 struct Run<'a> {

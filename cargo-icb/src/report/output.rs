@@ -90,7 +90,8 @@ impl<'a> Output<'a> {
     }
 
     /// Everything has been run: the table of all tests, the failures, and the files that were asked for.
-    pub(crate) fn conclude(&mut self, tally: &Tally, seconds: f64) -> Result<Exit, Error> {
+    /// `interrupted`: somebody has asked to stop.
+    pub(crate) fn conclude(&mut self, tally: &Tally, seconds: f64, interrupted: bool) -> Result<Exit, Error> {
         self.console.erase();
         self.line("");
         for line in summary::table(&self.names, tally) {
@@ -116,7 +117,10 @@ impl<'a> Output<'a> {
         }
         self.line("");
         self.line(&summary::last_line(tally, seconds));
-        let exit = tally.exit();
+        let exit = match tally.exit() {
+            Exit::Incomplete if interrupted => Exit::Interrupted,
+            exit => exit,
+        };
         self.tell(&Line::RunFinished { exit: exit as u8, seconds });
         let stored = self.recorder.as_ref().map(Recorder::number);
         match stored {

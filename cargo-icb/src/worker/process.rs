@@ -1,6 +1,7 @@
 //! One test process: starts it, follows its messages and its output, and notes how it ended.
 
 use crate::cargo::tests::Test;
+use crate::exit_code::unwritable;
 use icb_core::trace::{
     BoundReport, CANNOT_TELL, CANNOT_TELL_EXIT, Failure, Message, Report, ShardPart, Stopped, Trace, decode,
 };
@@ -147,11 +148,6 @@ impl Outcome {
 pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> io::Result<Outcome> {
     let channel_path = launch.directory.join("channel");
     let created = fs::create_dir_all(&launch.directory).and_then(|()| Channel::create(&channel_path));
-    let mut channel = created.map_err(|error| {
-        io::Error::new(error.kind(), format!("cannot write {}: {error}", channel_path.display()))
-    })?;
-    let mut child = command(launch, &channel_path).spawn()?;
-    let mut output = Output::follow(&mut child);
     let mut outcome = Outcome {
         end: End::Silent,
         models: BTreeMap::new(),
@@ -160,6 +156,15 @@ pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> 
         output: String::new(),
         stopped: None,
     };
+    let mut channel = match created {
+        Ok(channel) => channel,
+        Err(error) => {
+            outcome.refused = Some(unwritable(&channel_path, error));
+            return Ok(outcome);
+        }
+    };
+    let mut child = command(launch, &channel_path).spawn()?;
+    let mut output = Output::follow(&mut child);
     let patience = launch.watchdog.unwrap_or(DEFAULT_WATCHDOG) * PATIENCE;
     let mut heard = Instant::now();
     loop {

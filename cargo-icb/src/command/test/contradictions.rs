@@ -10,6 +10,7 @@ use crate::exit_code::Error;
 pub(super) fn check(arguments: &TestArgs) -> Result<(), Error> {
     arguments.habits.check()?;
     arguments.search.check()?;
+    arguments.output.check()?;
     if arguments.at_once && !arguments.search.strategy().is_by_preemptions() {
         let what = "--at-once searches the last bound at once, and only the default strategy goes by bounds";
         return Err(Error::Usage(format!("{what}; leave out --strategy, or --at-once")));
