@@ -119,6 +119,22 @@ pub(crate) struct OutputArgs {
     pub(crate) sarif: Option<PathBuf>,
 }
 
+impl OutputArgs {
+    /// Refuses two reports in one file.
+    ///
+    /// # Errors
+    /// In one sentence.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match (&self.junit, &self.sarif) {
+            (Some(junit), Some(sarif)) if junit == sarif => Err(Error::Usage(format!(
+                "--junit and --sarif would both write {}; give each a file of its own",
+                junit.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Arguments of `cargo icb show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
@@ -165,7 +181,7 @@ pub(crate) struct TestArgs {
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
     /// Search all executions with at most so many preemptions: a number, or `unlimited`
-    #[arg(long, value_name = "N", default_value = "2", env = "ICB_MAX_BOUND")]
+    #[arg(long, value_name = "N", default_value = "2", env = "ICB_MAX_BOUND", allow_negative_numbers = true)]
     pub(crate) max_bound: Bound,
     /// Search the last bound at once, which is sooner done where nothing fails; a test that fails is then searched bound by bound
     #[arg(long)]
@@ -174,7 +190,7 @@ pub(crate) struct TestArgs {
     #[arg(long)]
     pub(crate) resume: bool,
     /// Stop the run after so much time, such as 10m, shared fairly among the tests, low bounds first
-    #[arg(long = "max-time", value_name = "DURATION", value_parser = parse_seconds)]
+    #[arg(long = "max-time", value_name = "DURATION", value_parser = parse_seconds, allow_negative_numbers = true)]
     pub(crate) run_time: Option<f64>,
     /// Stop the run after so many executions of all tests
     #[arg(long = "max-run-executions", value_name = "N")]
@@ -215,7 +231,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) schedule: Option<String>,
     /// With --schedule: which call of `model` in the test, counted from 0
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", requires = "schedule")]
     pub(crate) model: u32,
     #[command(flatten)]
     pub(crate) search: Search,
@@ -241,7 +257,7 @@ pub(crate) struct CoverageArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "icb,icb+por,dfs,db:20,random")]
     pub(crate) strategies: Vec<String>,
     /// Search all executions with at most so many preemptions: a number, or `unlimited`
-    #[arg(long, value_name = "N", default_value = "unlimited")]
+    #[arg(long, value_name = "N", default_value = "unlimited", allow_negative_numbers = true)]
     pub(crate) max_bound: Bound,
     /// Where the CSV files and the plot go [default: `coverage` beside the stored failures]
     #[arg(long, value_name = "DIRECTORY")]

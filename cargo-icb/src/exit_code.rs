@@ -1,7 +1,7 @@
 //! What `cargo icb` tells its caller: the exit codes, and the errors that lead to them.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The exit codes. Scripts depend on them: never renumber one.
@@ -69,9 +69,13 @@ pub(crate) enum Error {
     /// No stored failure of that name.
     #[error("{0}")]
     NotStored(String),
-    /// A stored failure that cannot be read.
-    #[error("the stored failure {path} is damaged: {reason}; delete it, or pass --schedule TEXT instead", path = .path.display())]
+    /// A stored failure, trace or run that cannot be read.
+    #[error("the stored {what} {path} is damaged: {reason}; {remedy}", path = .path.display())]
     Damaged {
+        /// What it is.
+        what: &'static str,
+        /// What helps.
+        remedy: &'static str,
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
@@ -99,6 +103,11 @@ impl Error {
         Error::Internal(format!("{doing}: {error}"))
     }
 
+    /// What is to be kept in the target directory cannot be.
+    pub(crate) fn unwritable(path: &Path, error: impl fmt::Display) -> Error {
+        Error::Usage(unwritable(path, error))
+    }
+
     /// The exit code that the error leads to.
     pub(crate) fn exit(&self) -> Exit {
         match self {
@@ -112,6 +121,14 @@ impl Error {
             Error::Internal(_) => Exit::Internal,
         }
     }
+}
+
+/// What is to be said of a file in the target directory that cannot be written.
+pub(crate) fn unwritable(path: &Path, error: impl fmt::Display) -> String {
+    format!(
+        "cannot write {}: {error}; make room there, or name another directory with --target-dir",
+        path.display()
+    )
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     match command::run(cli.command) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("error: {error}");
+            report::notice::say(format_args!("error: {error}"));
             error.exit().into()
         }
     }

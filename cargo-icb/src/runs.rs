@@ -15,8 +15,8 @@ const KEPT: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Recorder {
     file: Option<BufWriter<File>>,
-    /// Number of the run.
-    pub(crate) number: u64,
+    path: PathBuf,
+    number: u64,
 }
 
 impl Recorder {
@@ -30,8 +30,14 @@ impl Recorder {
             let _ = fs::remove_file(path);
         }
         let _ = fs::create_dir_all(&directory);
-        let file = File::create(directory.join(format!("{number}.jsonl"))).ok().map(BufWriter::new);
-        Recorder { file, number }
+        let path = directory.join(format!("{number}.jsonl"));
+        let file = File::create(&path).ok().map(BufWriter::new);
+        Recorder { file, path, number }
+    }
+
+    /// Number of the run, if all of it so far is stored.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.file.as_ref().map(|_| self.number)
     }
 
     /// Adds a line.
@@ -41,7 +47,9 @@ impl Recorder {
         {
             let written = writeln!(file, "{}", json::encode(line)).and_then(|()| file.flush());
             if written.is_err() {
+                // Half a run would be told as one that was killed.
                 self.file = None;
+                let _ = fs::remove_file(&self.path);
             }
         }
     }
@@ -68,14 +76,22 @@ pub(crate) fn read(icb_directory: &Path, run: &str) -> Result<Vec<Line>, Error> 
             )));
         }
     };
-    let damaged = |reason: String| Error::Damaged { path: path.clone(), reason };
+    let remedy = "show another one, or run `cargo icb test` again";
+    let damaged = |reason: String| Error::Damaged { what: "run", remedy, path: path.clone(), reason };
     let text = fs::read_to_string(&path).map_err(|error| damaged(error.to_string()))?;
-    let lines = text.lines().enumerate();
-    lines
+    // A run that was killed may have been in the middle of its last line.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let lines = whole.lines().enumerate();
+    let lines: Vec<Line> = lines
         .map(|(number, line)| {
             json::decode(line).map_err(|error| damaged(format!("line {}: {error}", number + 1)))
         })
-        .collect()
+        .collect::<Result<_, _>>()?;
+    match lines.first() {
+        Some(Line::RunStarted { .. }) => Ok(lines),
+        Some(_) => Err(damaged("its beginning is missing".to_owned())),
+        None => Err(damaged("there is not one line in it".to_owned())),
+    }
 }
 
 /// The number of the latest run; 0 if there is none.
@@ -98,23 +114,47 @@ fn numbers(directory: &Path) -> Vec<(u64, PathBuf)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Bound;
+
+    fn begins() -> Line {
+        let (version, root) = ("0.1.0".to_owned(), "/r".to_owned());
+        let max_bound = Bound::Limited(2);
+        Line::RunStarted { version, root, tests: Vec::new(), max_bound, not_instrumented: Vec::new() }
+    }
 
     #[test]
     fn runs_are_kept_and_read_again() {
         let directory = tempfile::tempdir().unwrap();
         for number in 1..=25 {
             let mut recorder = Recorder::new(directory.path());
-            assert_eq!(recorder.number, number);
+            assert_eq!(recorder.number(), Some(number));
+            recorder.add(&begins());
             recorder.add(&Line::RunFinished { exit: 0, seconds: number as f64 });
         }
         assert_eq!(numbers(&directory.path().join("runs")).len(), KEPT);
         for (name, seconds) in [("last", 25.0), ("7", 7.0)] {
-            assert_eq!(read(directory.path(), name).unwrap(), [Line::RunFinished { exit: 0, seconds }]);
+            let ends = Line::RunFinished { exit: 0, seconds };
+            assert_eq!(read(directory.path(), name).unwrap(), [begins(), ends]);
         }
         let missing = read(directory.path(), "3").unwrap_err().to_string();
         assert!(missing.contains("no run `3`") && missing.contains("24, 25 are"), "{missing}");
-        fs::write(directory.path().join("runs/25.jsonl"), "{\"icb\":9}\n").unwrap();
-        let damaged = read(directory.path(), "last").unwrap_err();
-        assert_eq!(damaged.exit(), crate::exit_code::Exit::Stored);
+        let path = directory.path().join("runs/25.jsonl");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, &text[..text.len() - 5]).unwrap();
+        assert_eq!(read(directory.path(), "last").unwrap(), [begins()]);
+        let ends = text.lines().last().unwrap().to_owned() + "\n";
+        for (damage, named) in [
+            ("", "there is not one line in it"),
+            ("{\"icb\":9}\n", "line 1: "),
+            (&ends, "its beginning is missing"),
+        ] {
+            fs::write(&path, damage).unwrap();
+            let error = read(directory.path(), "last").unwrap_err();
+            assert_eq!(error.exit(), crate::exit_code::Exit::Stored);
+            assert!(
+                error.to_string().starts_with("the stored run /") && error.to_string().contains(named),
+                "{error}"
+            );
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! How the search is steered: the options that travel to the test process as `ICB_*` variables, and back from
 //! a stored failure into its replay.
 
+use crate::exit_code::Error;
 use clap::{Args, ValueEnum};
 use icb_core::trace::StrategyKind;
 use serde::{Deserialize, Serialize};
@@ -204,15 +205,15 @@ pub(crate) struct Search {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_steps: Option<u64>,
     /// Stop a test after so much time at one bound, such as 500ms, 30s or 2m (then it is incomplete)
-    #[arg(long = "max-test-time", value_name = "DURATION", env = "ICB_MAX_SECONDS", value_parser = parse_seconds)]
+    #[arg(long = "max-test-time", value_name = "DURATION", env = "ICB_MAX_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_time: Option<f64>,
     /// A thread that does nothing visible for so many seconds is blocked outside the model: a failure
-    #[arg(long, value_name = "SECONDS", env = "ICB_WATCHDOG_SECONDS", value_parser = parse_seconds)]
+    #[arg(long, value_name = "SECONDS", env = "ICB_WATCHDOG_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) watchdog: Option<f64>,
     /// Look so long for a failure with fewer switches and steps once one has been found, such as 5s
-    #[arg(long, value_name = "SECONDS", env = "ICB_SIMPLIFY_SECONDS", value_parser = parse_seconds)]
+    #[arg(long, value_name = "SECONDS", env = "ICB_SIMPLIFY_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) simplify: Option<f64>,
     /// Size of each thread's stack
@@ -263,6 +264,23 @@ impl Search {
         self.on_race.filter(|&on_race| on_race == OnRace::Promote).map(|_| "--on-race promote".to_owned())
     }
 
+    /// Refuses what belongs to another order of the search.
+    ///
+    /// # Errors
+    /// In one sentence.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let is_kiss = self.strategy() == StrategyKind::StackDiscipline;
+        let given =
+            [("--sequential", self.sequential == Some(true)), ("--max-pending", self.max_pending.is_some())];
+        match given.into_iter().find(|(_, given)| *given && !is_kiss) {
+            Some((option, _)) => Err(Error::Usage(format!(
+                "{option} is for the strategy kiss only, and this is {}; add --strategy kiss, or leave {option} out",
+                self.strategy()
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The search with everything that `other` says instead, where it says something.
     pub(crate) fn overridden_by(&self, other: &Search) -> Search {
         Search {
@@ -292,6 +310,9 @@ fn value_name(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
+/// The longest duration; the clocks of a system end somewhere.
+const MAX_SECONDS: f64 = 30.0 * 366.0 * 86400.0;
+
 /// Reads a duration: a number with `ms`, `s`, `m` or `h`; without a unit it is in seconds.
 pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
     let text = text.trim();
@@ -305,6 +326,7 @@ pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
         _ => return Err("a duration is a number with ms, s, m or h, such as 30s".to_owned()),
     };
     match number.parse::<f64>() {
+        Ok(value) if value * factor > MAX_SECONDS => Err("a duration is at most 30 years".to_owned()),
         Ok(value) if value * factor > 0.0 => Ok(value * factor),
         Ok(_) => Err("a duration must be more than 0".to_owned()),
         Err(_) => Err("a duration is a number with ms, s, m or h, such as 30s".to_owned()),
@@ -325,7 +347,7 @@ mod tests {
         for (text, seconds) in [("30s", 30.0), ("2m", 120.0), ("500ms", 0.5), ("1.5h", 5400.0), ("7", 7.0)] {
             assert_eq!(parse_seconds(text), Ok(seconds), "{text}");
         }
-        for bad in ["", "s", "3 days", "0", "-3s", "1..2"] {
+        for bad in ["", "s", "3 days", "0", "-3s", "1..2", "999999999999", "9999999h"] {
             assert!(parse_seconds(bad).is_err(), "{bad}");
         }
     }

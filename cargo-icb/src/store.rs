@@ -96,7 +96,8 @@ const TRACES: &str = "traces are in the directory `traces` beside `failures`";
 
 /// Reads a stored trace.
 pub(crate) fn load_trace(path: &Path) -> Result<StoredTrace, Error> {
-    let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
+    let remedy = "`cargo icb replay` of the test writes it anew";
+    let damaged = |reason: String| Error::Damaged { what: "trace", remedy, path: path.to_path_buf(), reason };
     let text = fs::read_to_string(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::NotStored(format!("there is no file {}; {TRACES}", path.display())),
         _ => damaged(error.to_string()),
@@ -216,7 +217,9 @@ fn load(path: &Path) -> Result<StoredFailure, Error> {
     struct Version {
         format: u32,
     }
-    let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
+    let remedy = "delete it, or pass --schedule TEXT instead";
+    let damaged =
+        |reason: String| Error::Damaged { what: "failure", remedy, path: path.to_path_buf(), reason };
     let text = fs::read_to_string(path).map_err(|error| damaged(error.to_string()))?;
     let version: Version = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
     if version.format != FORMAT {

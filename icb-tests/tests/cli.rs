@@ -340,6 +340,7 @@ fn what_is_cut_short_is_incomplete() {
         &[
             "incomplete cases::holding::counts_under_a_lock: ",
             "stopped by the limit on executions",
+            "bound 0              1 execution            1 state ",
             "proved cases::holding::has_one_thread",
             "2 passed, 0 failed, 2 incomplete",
         ],
@@ -766,6 +767,10 @@ fn stale_values_are_found_where_they_are_asked_for() {
             "2 passed, 0 failed",
         ],
     );
+    // Whoever says that there are none knows of it.
+    let said = icb("test --test weak --weak-memory=false");
+    assert!(!said.text.contains("weaker orders"), "{}", said.text);
+    said.check(PASSED, &["2 passed, 0 failed"]);
     let said = icb("test --test weak --weak-memory");
     assert!(!said.text.contains("weaker orders"), "{}", said.text);
     said.check(

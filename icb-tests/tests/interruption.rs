@@ -166,10 +166,14 @@ fn what_is_done_of_a_long_item_is_not_lost() {
 #[test]
 fn what_is_interrupted_says_what_is_proved_and_can_be_gone_on_with() {
     let _alone = tool::alone();
+    // Building takes long the first time.
+    icb("test few_counters --max-bound 0");
     let (code, text) = icb_until("test few_counters --max-bound 9", Duration::from_millis(2500), "-INT");
     assert_eq!(code, Some(INTERRUPTED), "{text}");
     assert!(text.contains("proved up to ") && text.contains("interrupted at bound "), "{text}");
     assert!(text.contains("--resume"), "{text}");
+    let (code, text) = icb("show");
+    assert_eq!(code, INTERRUPTED, "{text}");
     let (code, text) = icb("test few_counters --max-bound 2 --resume");
     assert_eq!(code, 0, "{text}");
 }

@@ -3,6 +3,7 @@
 //! it is either shows the compiler's own messages, with nothing of icb in them.
 
 use super::wrapper::{Compiler, Facades, Swap};
+use crate::report::notice;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -61,7 +62,10 @@ impl Notes {
         let text = serde_json::to_string(&note).unwrap_or_default();
         let made = self.path.parent().map_or(Ok(()), fs::create_dir_all);
         if let Err(error) = made.and_then(|()| fs::write(&self.path, text)) {
-            eprintln!("warning: cannot note in {} what is not instrumented: {error}", self.path.display());
+            notice::say(format_args!(
+                "warning: cannot note in {} what is not instrumented: {error}",
+                self.path.display()
+            ));
         }
     }
 }

@@ -10,6 +10,7 @@ use super::zero::{Lists, Zero, divide};
 use super::{facade, probe, swap, wrapper};
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
+use crate::report::notice;
 use cargo_metadata::{Artifact, BuildScript, Message, Package, PackageId};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -147,7 +148,7 @@ fn build_unchanged(
         stand_ins.check(workspace, options)?;
     }
     for hint in stand_in::hints(workspace, options, &recipe.config) {
-        eprintln!("hint: {hint}");
+        notice::say(format_args!("hint: {hint}"));
     }
     let lists = Lists::new(workspace, options)?;
     if stand_ins.is_none() || options.accesses {
@@ -458,13 +459,19 @@ fn toolchain_libraries() -> Option<PathBuf> {
     path.is_dir().then_some(path)
 }
 
+/// There is no compiler where one was to be.
+pub(super) fn cannot_run_rustc(rustc: &OsStr, error: &std::io::Error) -> Error {
+    Error::Usage(format!(
+        "cannot run the compiler {}: {error}; set RUSTC to one, or unset it and have `rustc` in the path",
+        rustc.display()
+    ))
+}
+
 /// The triple of this machine.
 pub(crate) fn host() -> Result<String, Error> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(&rustc)
-        .arg("-vV")
-        .output()
-        .map_err(|error| Error::internal(format!("cannot run {}", OsStr::new(&rustc).display()), error))?;
+    let output =
+        Command::new(&rustc).arg("-vV").output().map_err(|error| cannot_run_rustc(&rustc, &error))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| Error::Internal("rustc -vV names no host".to_owned()))

@@ -5,11 +5,12 @@
 //! Two harnesses are built: one brings the quarantining allocator, the other leaves the place to a program's own.
 
 use super::assembly_names;
-use super::build::{cargo, run};
+use super::build::{cannot_run_rustc, cargo, run};
 use super::config::bootstrap;
 use super::metadata::Workspace;
 use crate::cli::BuildArgs;
 use crate::exit_code::Error;
+use crate::report::notice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +55,7 @@ pub(crate) fn prepare(workspace: &Workspace, options: &BuildArgs, triple: &str) 
     }
     let source = directory.join("source");
     unpack(&source)?;
-    eprintln!("    Building the mirrored std, once for this toolchain");
+    notice::say("    Building the mirrored std, once for this toolchain");
     let (library, plain_harness) = build(&source, &directory, options, triple, &[])?;
     let (_, harness) = build(&source, &directory, options, triple, &["--features", "allocator"])?;
     if let Some(libraries) = library.parent() {
@@ -70,10 +71,8 @@ pub(crate) fn prepare(workspace: &Workspace, options: &BuildArgs, triple: &str) 
 /// What `rustc -vV` says.
 pub(super) fn rustc_version() -> Result<String, Error> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(&rustc)
-        .arg("-vV")
-        .output()
-        .map_err(|error| Error::internal(format!("cannot run {}", rustc.display()), error))?;
+    let output =
+        Command::new(&rustc).arg("-vV").output().map_err(|error| cannot_run_rustc(&rustc, &error))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -141,8 +140,7 @@ fn remove_others(directory: &Path, wanted: &BTreeSet<PathBuf>) {
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| fs::write(path, text))
-        .map_err(|error| Error::internal(format!("cannot write {}", path.display()), error))
+    made.and_then(|()| fs::write(path, text)).map_err(|error| Error::unwritable(path, error))
 }
 
 /// Builds the library and one of the harnesses; says where they are.

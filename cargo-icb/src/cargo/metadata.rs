@@ -3,6 +3,7 @@
 use super::swap::names;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
+use crate::report::notice;
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package, PackageId, TargetKind};
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -115,7 +116,11 @@ impl Workspace {
         {
             None => Ok(()),
             Some(missing) => {
-                let names: Vec<&str> = self.packages.iter().map(|package| package.name.as_str()).collect();
+                let mut names: Vec<&str> =
+                    self.packages.iter().map(|package| package.name.as_str()).collect();
+                if names.is_empty() {
+                    names.push("none");
+                }
                 Err(Error::Usage(format!(
                     "there is no package `{missing}` in the workspace {}; it has {}",
                     self.root.display(),
@@ -138,7 +143,10 @@ impl Workspace {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => {
-                eprintln!("Waiting for another `cargo icb` that uses {}", self.directory.display());
+                notice::say(format_args!(
+                    "Waiting for another `cargo icb` that uses {}",
+                    self.directory.display()
+                ));
             }
             Err(TryLockError::Error(error)) => return Err(doing(error)),
         }

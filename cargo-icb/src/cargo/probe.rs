@@ -89,8 +89,11 @@ pub(super) fn failure(workspace: &Workspace, recipe: &Recipe<'_>) -> Result<Opti
     {
         return Ok(known.failure);
     }
-    let directory =
-        tempfile::tempdir().map_err(|error| Error::internal("there is no temporary directory", error))?;
+    let directory = tempfile::tempdir().map_err(|error| {
+        Error::Usage(format!(
+            "there is no temporary directory: {error}; set TMPDIR to one that can be written to"
+        ))
+    })?;
     let object = directory.path().join("probe.o");
     let compiled = compile(triple, &object).and_then(|()| {
         rustc(triple, WITHOUT_RUNTIME, &["--crate-name=icb_hooks", "--crate-type=rlib"], &library)

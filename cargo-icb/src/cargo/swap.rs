@@ -192,8 +192,7 @@ impl Stamp {
         if old == new {
             return Ok(());
         }
-        std::fs::write(&self.path, new.to_text())
-            .map_err(|error| Error::internal(format!("cannot write {}", self.path.display()), error))
+        std::fs::write(&self.path, new.to_text()).map_err(|error| Error::unwritable(&self.path, error))
     }
 }
 

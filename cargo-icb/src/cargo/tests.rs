@@ -109,7 +109,12 @@ pub(crate) fn select<'a>(
         return Ok(tests);
     }
     Err(Error::NoTests(if count == 0 {
-        "there are no tests in what cargo has built; select another package or target".to_owned()
+        let skipped: Vec<String> = build.skipped.iter().map(ToString::to_string).collect();
+        let skipped = match skipped.as_slice() {
+            [] => String::new(),
+            _ => format!(" ({}: a test harness of its own)", skipped.join(", ")),
+        };
+        format!("there are no tests in what cargo has built{skipped}; select another package or target")
     } else if filters.is_empty() {
         format!("none of the {count} tests is selected; see --ignored, --include-ignored and --skip")
     } else {

@@ -11,6 +11,7 @@ use super::attempt::{Attempts, Notes};
 use super::config::keyed;
 use super::swap::names;
 use super::{probe, stand_in};
+use crate::report::notice;
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -60,9 +61,9 @@ pub(crate) fn is_called() -> bool {
 pub(crate) fn run() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let Some((rustc, arguments)) = arguments.split_first() else {
-        eprintln!(
+        notice::say(format_args!(
             "error: {LIBRARY} or {ACCESSES} is set, but this is not cargo calling its compiler wrapper; unset it"
-        );
+        ));
         return ExitCode::FAILURE;
     };
     let compiler = Compiler { rustc: rustc.clone(), next: std::env::var_os(NEXT).filter(|n| !n.is_empty()) };
@@ -269,7 +270,7 @@ pub(super) fn execute(mut command: Command) -> ExitCode {
         Ok(status) => return ExitCode::from(status.code().map_or(1, |code| code as u8)),
         Err(error) => error,
     };
-    eprintln!("error: cannot run {}: {error}", command.get_program().display());
+    notice::say(format_args!("error: cannot run {}: {error}", command.get_program().display()));
     ExitCode::FAILURE
 }
 

@@ -71,12 +71,14 @@ fn search(name: &str, arguments: &CoverageArgs) -> Result<Search, Error> {
         return Err(Error::Usage(format!("{name}: only icb has a reduction; write icb{REDUCED}")));
     }
     let max_executions = arguments.search.max_executions.or(Some(EXECUTIONS));
-    Ok(Search {
+    let search = Search {
         strategy: Some(strategy),
         reduction: Some(reduction),
         max_executions,
         ..arguments.search.clone()
-    })
+    };
+    search.check()?;
+    Ok(search)
 }
 
 /// Runs the test under one strategy, all bounds in one process.
@@ -139,7 +141,12 @@ fn write(into: &Path, test: &Test<'_>, measured: &[Measured]) -> Result<Vec<Stri
         let path = std::path::PathBuf::from(name);
         let written =
             path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
-        written.map_err(|error| Error::internal(format!("cannot write {}", path.display()), error))?;
+        written.map_err(|error| {
+            Error::Usage(format!(
+                "cannot write {}: {error}; name another directory with --output",
+                path.display()
+            ))
+        })?;
         paths.push(path.display().to_string());
     }
     Ok(paths)

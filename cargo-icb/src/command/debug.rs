@@ -43,7 +43,7 @@ pub(super) fn explain(ready: &Ready<'_>) -> Result<Exit, Error> {
     let write = |name: &str, text: &str| {
         let path = folder.join(name);
         let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text));
-        written.map_err(|error| Error::internal(format!("cannot write {}", path.display()), error))?;
+        written.map_err(|error| Error::unwritable(&path, error))?;
         Ok::<_, Error>(path)
     };
     let (gdb, lldb) = (write("debug.gdb", &gdb)?, write("debug.lldb", &lldb)?);
@@ -67,9 +67,16 @@ pub(super) fn explain(ready: &Ready<'_>) -> Result<Exit, Error> {
 
 /// A path as a shell takes it for one word.
 fn for_shell(path: &Path) -> String {
-    let path = path.display().to_string();
+    word_for_shell(&path.display().to_string())
+}
+
+/// A text as a shell takes it for one word.
+pub(super) fn word_for_shell(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
-    if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -92,6 +92,7 @@ fn bounds(arguments: &DiffArgs, ready: &Ready<'_>, first: u32, second: u32) -> R
             Replayed::Passes(passed) => Ok((*passed, false)),
             Replayed::Fails(failure) => Ok((*failure, true)),
             Replayed::Diverges(failure) => Err(Error::Internal(failure.message)),
+            Replayed::Refused(message) => Err(Error::Usage(message)),
             Replayed::Broken(message) => Err(Error::Internal(message)),
         }
     };
@@ -126,6 +127,7 @@ fn fails(ready: &Ready<'_>) -> Result<Failure, Error> {
             "the stored failure of {} is of another version of the test ({}); run `cargo icb test` again",
             ready.test.id, failure.message
         ))),
+        Replayed::Refused(message) => Err(Error::Usage(message)),
         Replayed::Broken(message) => Err(Error::Internal(message)),
     }
 }

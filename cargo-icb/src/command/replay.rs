@@ -54,6 +54,7 @@ pub(super) fn with_test(
     let workspace = Workspace::load(&arguments.build)?;
     let _lock = workspace.lock()?;
     let wanted = wanted(arguments, &workspace)?;
+    wanted.search.check()?;
     let build = build::build(&workspace, &wanted.targets, &wanted.build)?;
     let all = FilterArgs { include_ignored: true, ..FilterArgs::default() };
     let tests = select(&build, &[], &all)?;
@@ -106,6 +107,7 @@ fn show(ready: &Ready<'_>, full: bool) -> Result<Exit, Error> {
                         on something other than the schedule (time, addresses, randomness, files).";
             (Exit::Diverged, failure, last.to_owned())
         }
+        Replayed::Refused(message) => return Err(Error::Usage(message)),
         Replayed::Broken(message) => return Err(Error::Internal(message)),
     };
     if exit == Exit::Passed {

@@ -3,6 +3,7 @@
 mod afterwards;
 mod assembly;
 mod at_once;
+mod contradictions;
 mod finding;
 mod progress;
 
@@ -20,6 +21,7 @@ use crate::report::output::Output;
 use crate::resume::{Parts, Rounds};
 use crate::runs::Recorder;
 use crate::settings::Bound;
+use crate::shard;
 use crate::store::{Store, test_path};
 use crate::worker::budget::{self, Budget, End};
 use crate::worker::plan::{Plan, Task};
@@ -43,10 +45,12 @@ const MAX_REAL_SECONDS: f64 = 60.0;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
-    arguments.habits.check()?;
-    at_once::check(arguments)?;
+    contradictions::check(arguments)?;
     let workspace = Workspace::load(&arguments.build)?;
     let lock = workspace.lock()?;
+    if arguments.shard.is_some() {
+        shard::check_directory(&progress::shard_directory(arguments, &workspace))?;
+    }
     let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
     let tests = select(&build, &arguments.filters, &arguments.filter)?;
     // Shards have directories of their own, and may run side by side.
@@ -77,18 +81,20 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     output.start(arguments.max_bound, left_out.clone());
     run.introduce(&mut output, &build);
     let tally = run.explore(&mut output);
-    let exit = output.conclude(&tally, started.elapsed().as_secs_f64())?;
-    if let Some(shard) = arguments.shard {
-        let path = run.write_shard(shard, &tally, left_out)?;
+    // Before anything is told: what cannot be told must not be lost.
+    let shard = arguments.shard.map(|shard| (shard, run.write_shard(shard, &tally, left_out)));
+    let exit = output.conclude(&tally, started.elapsed().as_secs_f64(), run.interrupt.is_set());
+    if let Some((shard, path)) = shard {
         output.line(&format!(
             "Shard {shard}: its result is {}; `cargo icb merge` puts all together.",
-            path.display()
+            path?.display()
         ));
     }
-    if exit == Exit::Incomplete {
+    let exit = exit?;
+    if matches!(exit, Exit::Incomplete | Exit::Interrupted) {
         output.line("The same command with --resume goes on where this one stopped.");
     }
-    Ok(if exit == Exit::Incomplete && run.interrupt.is_set() { Exit::Interrupted } else { exit })
+    Ok(exit)
 }
 
 struct Run<'a> {

@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &TimelineArgs) -> Result<Exit, Error> {
     with_test(&replay, |ready| {
         let failure = match ready.replay(ready.schedule) {
             Replayed::Fails(failure) | Replayed::Passes(failure) | Replayed::Diverges(failure) => failure,
+            Replayed::Refused(message) => return Err(Error::Usage(message)),
             Replayed::Broken(message) => return Err(Error::Internal(message)),
         };
         write(arguments, ready.workspace, &ready.test.id.to_string(), &failure)

@@ -1,6 +1,7 @@
 //! What `cargo icb coverage` shows: coverage against executions for each strategy, and for searches by bounds the figures of
 //! each bound beside Theorem 1's and what was estimated.
 
+use super::plain::count_of;
 use icb_core::trace::Report;
 use icb_core::trace::coverage::{Curve, error_words, estimate_next, estimates, power_words, theorem_1_log10};
 
@@ -24,7 +25,8 @@ pub(crate) fn strategy_line(name: &str, report: &Report) -> String {
     };
     let given_up = if given_up > 0 { format!(", {given_up} given up") } else { String::new() };
     let first_line = failed.lines().next().unwrap_or_default();
-    format!("{name:>12} {states} states in {executions} executions{given_up}{all}{first_line}")
+    let (states, executions) = (count_of(states, "state"), count_of(executions, "execution"));
+    format!("{name:>12} {states} in {executions}{given_up}{all}{first_line}")
 }
 
 /// The tables.

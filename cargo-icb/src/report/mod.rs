@@ -6,6 +6,7 @@ pub(crate) mod diff;
 pub(crate) mod failure;
 pub(crate) mod json;
 mod junit;
+pub(crate) mod notice;
 pub(crate) mod output;
 pub(crate) mod plain;
 mod sarif;

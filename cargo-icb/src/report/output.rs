@@ -90,7 +90,8 @@ impl<'a> Output<'a> {
     }
 
     /// Everything has been run: the table of all tests, the failures, and the files that were asked for.
-    pub(crate) fn conclude(&mut self, tally: &Tally, seconds: f64) -> Result<Exit, Error> {
+    /// `interrupted`: somebody has asked to stop.
+    pub(crate) fn conclude(&mut self, tally: &Tally, seconds: f64, interrupted: bool) -> Result<Exit, Error> {
         self.console.erase();
         self.line("");
         for line in summary::table(&self.names, tally) {
@@ -116,15 +117,23 @@ impl<'a> Output<'a> {
         }
         self.line("");
         self.line(&summary::last_line(tally, seconds));
-        if let Some(number) = self.recorder.as_ref().map(|recorder| recorder.number) {
-            self.line(&format!("Stored as run {number}: `cargo icb show {number}` shows it again."));
-        }
-        let exit = tally.exit();
+        let exit = match tally.exit() {
+            Exit::Incomplete if interrupted => Exit::Interrupted,
+            exit => exit,
+        };
         self.tell(&Line::RunFinished { exit: exit as u8, seconds });
+        let stored = self.recorder.as_ref().map(Recorder::number);
+        match stored {
+            Some(Some(number)) => {
+                self.line(&format!("Stored as run {number}: `cargo icb show {number}` shows it again."));
+            }
+            Some(None) => self.line("This run could not be stored: `cargo icb show` does not know it."),
+            None => {}
+        }
         self.write_files(tally, seconds)?;
         if let Some(error) = self.console.take_lost() {
-            let again = self.recorder.as_ref().map_or(String::new(), |recorder| {
-                format!("; what was found is stored: `cargo icb show {}`", recorder.number)
+            let again = stored.flatten().map_or(String::new(), |number| {
+                format!("; what was found is stored: `cargo icb show {number}`")
             });
             return Err(Error::Usage(format!("cannot write to the standard output: {error}{again}")));
         }

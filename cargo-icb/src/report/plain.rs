@@ -74,7 +74,12 @@ pub(crate) fn coloured(word: &str, good: Option<bool>) -> StyledObject<String> {
 
 /// `1 execution`, `1,234 executions`.
 pub(crate) fn count_of(count: u64, thing: &str) -> String {
-    format!("{} {thing}{}", number(count), if count == 1 { "" } else { "s" })
+    format!("{} {}", number(count), things(count, thing))
+}
+
+/// `execution`, or `executions`.
+pub(crate) fn things(count: u64, thing: &str) -> String {
+    format!("{thing}{}", if count == 1 { "" } else { "s" })
 }
 
 /// `1,234,567`.

@@ -1,6 +1,6 @@
 //! The end of a run: figures for each test and bound, and what has been proved.
 
-use super::plain::{bound, coloured, count_of, number, seconds};
+use super::plain::{bound, coloured, count_of, number, seconds, things};
 use crate::event::{Conclusion, Record, Tally};
 use crate::worker::verdict::Verdict;
 use console::style;
@@ -73,11 +73,13 @@ fn test(name: &str, record: &Record, conclusion: &Conclusion) -> Vec<String> {
             continue;
         };
         lines.push(format!(
-            "{:>12} {} {:>13} executions {:>11} states {:>12}  {verdict}",
+            "{:>12} {} {:>13} {:<10} {:>11} {:<6} {:>12}  {verdict}",
             "",
             bound(round.task),
             number(figures.executions),
+            things(figures.executions, "execution"),
             number(figures.states),
+            things(figures.states, "state"),
             seconds(figures.seconds),
         ));
     }

@@ -99,10 +99,26 @@ pub(crate) fn file_name(shard: Shard) -> String {
     format!("{name}{part}.{EXTENSION}")
 }
 
+/// Refuses a directory that no result can be written to: it is better known before the search than after it.
+pub(crate) fn check_directory(directory: &Path) -> Result<(), Error> {
+    let tried = std::fs::create_dir_all(directory).and_then(|()| tempfile::NamedTempFile::new_in(directory));
+    tried.map(drop).map_err(|error| {
+        let directory = directory.display();
+        Error::Usage(format!(
+            "cannot write the result of the shard to {directory}: {error}; name another directory with --shard-dir"
+        ))
+    })
+}
+
 /// Writes a result.
 pub(crate) fn write(directory: &Path, result: &ShardResult, states: &[u8]) -> Result<PathBuf, Error> {
     let path = directory.join(file_name(result.shard));
-    let doing = |error: std::io::Error| Error::internal(format!("cannot write {}", path.display()), error);
+    let doing = |error: std::io::Error| {
+        Error::Usage(format!(
+            "cannot write {}: {error}; make room there, or name another directory with --shard-dir, and run the shard again with --resume",
+            path.display()
+        ))
+    };
     let mut content = serde_json::to_vec(result).map_err(|error| doing(error.into()))?;
     content.push(b'\n');
     content.extend_from_slice(states);

@@ -24,7 +24,7 @@ impl Task {
 
     /// Whether there is a bound after it, where this is the last one.
     pub(crate) fn has_next(self, last: Bound) -> bool {
-        self.is_of_one_bound() && last.allows(self.min_bound + 1)
+        self.is_of_one_bound() && self.min_bound.checked_add(1).is_some_and(|next| last.allows(next))
     }
 
     /// The bound at which its test goes on after this verdict, if it does: the next one if the test still stands, and the first if the

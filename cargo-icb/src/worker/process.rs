@@ -1,17 +1,24 @@
 //! One test process: starts it, follows its messages and its output, and notes how it ended.
 
 use crate::cargo::tests::Test;
-use icb_core::trace::{BoundReport, Failure, Message, Report, ShardPart, Stopped, Trace, decode};
+use crate::exit_code::unwritable;
+use icb_core::trace::{
+    BoundReport, CANNOT_TELL, CANNOT_TELL_EXIT, Failure, Message, Report, ShardPart, Stopped, Trace, decode,
+};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
 /// How often the channel is looked at.
 const POLL: Duration = Duration::from_millis(50);
+/// How long what has been printed is taken in when the process has ended.
+const MAX_REST: Duration = Duration::from_secs(2);
+/// Pieces of output that may wait to be taken in; then who prints waits.
+const WAITING_PIECES: usize = 64;
 /// How much of a process's output is kept: its end.
 const MAX_OUTPUT: usize = 256 * 1024;
 /// After this many times the watchdog's time without a message, the watchdog itself is taken for dead.
@@ -139,11 +146,8 @@ impl Outcome {
 
 /// Runs the process to its end; `on_message` sees each message as it arrives.
 pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> io::Result<Outcome> {
-    fs::create_dir_all(&launch.directory)?;
     let channel_path = launch.directory.join("channel");
-    let mut channel = Channel::create(&channel_path)?;
-    let mut child = command(launch, &channel_path).spawn()?;
-    let mut output = Output::follow(&mut child);
+    let created = fs::create_dir_all(&launch.directory).and_then(|()| Channel::create(&channel_path));
     let mut outcome = Outcome {
         end: End::Silent,
         models: BTreeMap::new(),
@@ -152,10 +156,22 @@ pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> 
         output: String::new(),
         stopped: None,
     };
+    let mut channel = match created {
+        Ok(channel) => channel,
+        Err(error) => {
+            outcome.refused = Some(unwritable(&channel_path, error));
+            return Ok(outcome);
+        }
+    };
+    let mut child = command(launch, &channel_path).spawn()?;
+    let mut output = Output::follow(&mut child);
     let patience = launch.watchdog.unwrap_or(DEFAULT_WATCHDOG) * PATIENCE;
     let mut heard = Instant::now();
     loop {
-        output.wait(POLL);
+        if output.wait(POLL) {
+            // The process has ended, or soon will.
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let status = child.try_wait()?;
         for line in channel.lines()? {
             heard = Instant::now();
@@ -184,7 +200,18 @@ pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> 
         }
     }
     outcome.output = output.finish();
+    if outcome.end == End::Code(CANNOT_TELL_EXIT) {
+        outcome.refused = cannot_tell(&outcome.output).or(outcome.refused);
+    }
     Ok(outcome)
+}
+
+/// Why a process could not go on telling, if that is what has ended it.
+fn cannot_tell(output: &str) -> Option<String> {
+    let why = output.lines().rev().find_map(|line| line.strip_prefix(CANNOT_TELL))?;
+    Some(format!(
+        "the test process cannot write its messages to {why}; make room there, or name another directory with --target-dir"
+    ))
 }
 
 /// Whether a call of `model` has begun and not ended. Outside, a test may take as long as it likes.
@@ -293,7 +320,7 @@ struct Output {
 
 impl Output {
     fn follow(child: &mut Child) -> Output {
-        let (sender, pieces) = mpsc::channel();
+        let (sender, pieces) = mpsc::sync_channel(WAITING_PIECES);
         if let Some(stream) = child.stdout.take() {
             forward(stream, sender.clone());
         }
@@ -303,15 +330,18 @@ impl Output {
         Output { pieces, kept: Vec::new() }
     }
 
-    /// Takes in what is printed, for so long or until both streams are closed.
-    fn wait(&mut self, time: Duration) {
+    /// Takes in what is printed, for so long or until both streams are closed; then it is true. Some print without end.
+    fn wait(&mut self, time: Duration) -> bool {
         let end = Instant::now() + time;
         loop {
-            match self.pieces.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.pieces.recv_timeout(left) {
                 Ok(piece) => self.keep(&piece),
-                Err(RecvTimeoutError::Timeout) => return,
-                // The process has ended, or soon will.
-                Err(RecvTimeoutError::Disconnected) => return std::thread::sleep(Duration::from_millis(1)),
+                Err(RecvTimeoutError::Timeout) => return false,
+                Err(RecvTimeoutError::Disconnected) => return true,
+            }
+            if left.is_zero() {
+                return false;
             }
         }
     }
@@ -324,18 +354,21 @@ impl Output {
         }
     }
 
-    /// What has been printed. A grandchild may hold the streams open; it is not waited for.
+    /// What has been printed. A grandchild may hold the streams open, and print on; it is not waited for.
     fn finish(mut self) -> String {
-        let end = Instant::now() + POLL;
-        while let Ok(piece) = self.pieces.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        let end = Instant::now() + MAX_REST;
+        while let Ok(piece) = self.pieces.recv_timeout(POLL) {
             self.keep(&piece);
+            if Instant::now() >= end {
+                break;
+            }
         }
         let kept = self.kept;
         String::from_utf8_lossy(&kept[kept.len().saturating_sub(MAX_OUTPUT)..]).into_owned()
     }
 }
 
-fn forward(mut stream: impl Read + Send + 'static, sender: Sender<Vec<u8>>) {
+fn forward(mut stream: impl Read + Send + 'static, sender: SyncSender<Vec<u8>>) {
     std::thread::spawn(move || {
         let mut buffer = [0; 8192];
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
@@ -364,5 +397,15 @@ mod tests {
         assert_eq!(channel.lines().unwrap(), ["two", "three"]);
         writer.write_all(b"half").unwrap();
         assert!(channel.lines().unwrap().is_empty());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn who_prints_without_end_does_not_hold_up() {
+        let mut child = Command::new("yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut output = Output::follow(&mut child);
+        assert!(!output.wait(POLL));
+        assert!(output.finish().contains("y\ny\n"));
+        child.kill().and_then(|()| child.wait()).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! Runs one schedule again, with backtraces on.
 
 use super::flight;
-use super::process::{self, Launch, Outcome};
+use super::process::{self, End, Launch, Outcome};
 use super::verdict::{Verdict, judge};
 use crate::cargo::tests::Test;
 use crate::settings::Search;
@@ -20,6 +20,8 @@ pub(crate) enum Replayed {
     Passes(Box<Failure>),
     /// The test does not follow the schedule.
     Diverges(Box<Failure>),
+    /// The test process would not run with these settings.
+    Refused(String),
     /// The replay could not be run.
     Broken(String),
 }
@@ -78,16 +80,20 @@ fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {
     if let Some(passed) = told.and_then(|told| told.passed.as_ref()) {
         return Replayed::Passes(Box::new(passed.clone()));
     }
+    if told.is_none()
+        && outcome.refused.is_none()
+        && let End::Code(_) = outcome.end
+    {
+        return never_called(replay);
+    }
     // A `#[should_panic]` test fails as expected; its failure is what is asked for all the same.
     let mut failure = match told.and_then(|told| told.failure.clone()) {
         Some(failure) => failure,
         None => match judge(outcome, |model| flight::read(&replay.directory, model)) {
             Verdict::Failed { failure, .. } => *failure,
-            Verdict::Refused(message) | Verdict::Broken(message) => return Replayed::Broken(message),
-            _ => {
-                let message = format!("the test ended without calling its model number {}", replay.model);
-                return Replayed::Diverges(Box::new(Failure::new(FailureKind::Divergence, message)));
-            }
+            Verdict::Refused(message) => return Replayed::Refused(message),
+            Verdict::Broken(message) => return Replayed::Broken(message),
+            _ => return never_called(replay),
         },
     };
     if let Some(told) = told.filter(|_| failure.trace.steps.is_empty()) {
@@ -102,4 +108,9 @@ fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {
     } else {
         Replayed::Fails(Box::new(failure))
     }
+}
+
+fn never_called(replay: &Replay<'_>) -> Replayed {
+    let message = format!("the test ended without calling its model number {}", replay.model);
+    Replayed::Diverges(Box::new(Failure::new(FailureKind::Divergence, message)))
 }

@@ -4,6 +4,12 @@ use super::json;
 use super::{BoundReport, Failure, Frame, ObjectInfo, Report, ShardPart, Step, ThreadId, ThreadInfo, Trace};
 use serde::{Deserialize, Serialize};
 
+/// The exit code of a test process that cannot write its messages.
+pub const CANNOT_TELL_EXIT: i32 = 97;
+
+/// How the line begins that it prints then; the path and the reason follow.
+pub const CANNOT_TELL: &str = "icb: cannot write messages to ";
+
 /// Version of the message protocol. A reader refuses any other.
 pub const PROTOCOL_VERSION: u32 = 2;
 

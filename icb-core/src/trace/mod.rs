@@ -20,7 +20,9 @@ pub mod table;
 pub use explanation::{Explanation, Order, Simplified};
 pub use failure::{DeadlockEntry, Failure, FailureKind, MemoryEvent, MemoryEventKind, RaceAccess};
 pub use id::{ObjectId, ThreadId};
-pub use message::{FrontierFile, Message, PROTOCOL_VERSION, TracePiece, encode, journal_name};
+pub use message::{
+    CANNOT_TELL, CANNOT_TELL_EXIT, FrontierFile, Message, PROTOCOL_VERSION, TracePiece, encode, journal_name,
+};
 #[cfg(any(test, feature = "decode"))]
 pub use message::{ProtocolError, decode};
 pub use operation::{Access, Action, Mode, ObjectClass, Operation, Ordering};

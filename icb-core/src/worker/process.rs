@@ -224,8 +224,8 @@ impl Worker {
         let claims = first && !settings.sequential && report.failure.is_none() && report.stopped.is_none();
         let one_assignment = claims && settings.fixed_hashing && self.depends_on_random_numbers(&mut program);
         let is_shared = report.bounds.iter().any(|bound| bound.max_threads > 1);
-        let stale_left_out =
-            claims && is_shared && !settings.weak_memory && could_read_stale_values(&mut program);
+        let asks = settings.looks_for_stale_values && !settings.weak_memory;
+        let stale_left_out = claims && is_shared && asks && could_read_stale_values(&mut program);
         for bound in &mut report.bounds {
             bound.weak_memory = settings.weak_memory;
             bound.one_assignment = one_assignment;
@@ -408,7 +408,34 @@ fn could_read_stale_values(program: &mut CoroutineProgram) -> bool {
 fn map_file(path: &std::path::Path, size: usize) -> std::io::Result<memmap2::MmapMut> {
     let file = std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
     file.set_len(size as u64)?;
+    reserve(&file, size)?;
     // SAFETY: the file is this process's own; others only read it, after or while it is written, and take what they
     // find for bytes.
     unsafe { memmap2::MmapMut::map_mut(&file) }
 }
+
+/// Takes room on the disk for a file that is written through memory: on a full one the first access would end the process. Not for what is
+/// very large, which is hardly ever filled; and a file system that cannot do it may do without.
+#[cfg(target_os = "linux")]
+fn reserve(file: &std::fs::File, size: usize) -> std::io::Result<()> {
+    use std::io::{Error, ErrorKind};
+    use std::os::fd::AsRawFd;
+    let size = size.min(MAX_RESERVED);
+    // SAFETY: a plain system call on a file that is open.
+    let done = unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, size as libc::off_t) };
+    match Error::last_os_error() {
+        error if done != 0 && matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &std::fs::File, _: usize) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// So many bytes are reserved at most.
+#[cfg(target_os = "linux")]
+const MAX_RESERVED: usize = 16 << 20;

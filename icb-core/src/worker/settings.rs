@@ -17,6 +17,9 @@ const REDUCTIONS: [(&str, ReductionKind); 3] = [
 /// Bytes of a thread's stack, at most: a larger one is a slip, and no system gives it.
 const MAX_STACK_SIZE: u64 = 1 << 36;
 
+/// The longest duration, thirty years: the clocks of a system end somewhere.
+const MAX_DURATION: Duration = Duration::from_secs(30 * 366 * 86400);
+
 /// Everything that can be set.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
@@ -39,6 +42,8 @@ pub(super) struct Settings {
     pub(super) stack_size: usize,
     pub(super) spurious: bool,
     pub(super) weak_memory: bool,
+    /// Whether a search without stale values looks whether there are any: not where somebody has decided for all tests.
+    pub(super) looks_for_stale_values: bool,
     /// How often in a row a thread may go on early; `None`: as often as the bound lets it.
     pub(super) max_early: Option<u32>,
     pub(super) keep_going: bool,
@@ -93,6 +98,7 @@ impl Default for Settings {
             stack_size: 256 * 1024,
             spurious: true,
             weak_memory: false,
+            looks_for_stale_values: true,
             max_early: None,
             keep_going: false,
             check_leaks: false,
@@ -161,8 +167,10 @@ impl Settings {
         }
         fn seconds(name: &str, text: &str) -> Result<Duration, String> {
             let value = text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
-            value.ok_or_else(|| {
-                format!("{name}={text} is not a number of seconds; write for example {name}=30")
+            value.filter(|value| *value <= MAX_DURATION).ok_or_else(|| {
+                format!(
+                    "{name}={text} is not a number of seconds (30 years at most); write for example {name}=30"
+                )
             })
         }
         if let Some(text) = lookup("ICB_MIN_BOUND") {
@@ -236,6 +244,7 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_WEAK_MEMORY") {
             self.weak_memory = one_of("ICB_WEAK_MEMORY", &text, &[("1", true), ("0", false)])?;
+            self.looks_for_stale_values = false;
         }
         if let Some(text) = lookup("ICB_CHECK_LEAKS") {
             self.check_leaks = one_of("ICB_CHECK_LEAKS", &text, &[("1", true), ("0", false)])?;

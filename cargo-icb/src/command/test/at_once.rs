@@ -3,8 +3,6 @@
 
 use super::Run;
 use super::progress::lock;
-use crate::cli::TestArgs;
-use crate::exit_code::Error;
 use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::process::Outcome;
@@ -14,16 +12,6 @@ use icb_core::trace::{Failure, preemptions};
 /// What the last bound has shown of a test that is now searched bound by bound: which model failed and how, unless one has told nothing
 /// about that bound.
 pub(super) type Shown = Option<(u32, Box<Failure>)>;
-
-/// Refuses what cannot be searched at once.
-pub(super) fn check(arguments: &TestArgs) -> Result<(), Error> {
-    let by_bounds = arguments.search.strategy().is_by_preemptions();
-    if by_bounds || !arguments.at_once {
-        return Ok(());
-    }
-    let what = "--at-once searches the last bound at once, and only the default strategy goes by bounds";
-    Err(Error::Usage(format!("{what}; leave out --strategy, or --at-once")))
-}
 
 impl Run<'_> {
     /// Whether a task is the test's first although there are bounds below it.

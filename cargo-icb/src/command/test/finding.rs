@@ -3,6 +3,7 @@
 use super::{Run, assembly};
 use crate::cargo::tests::{Test, list};
 use crate::cli::BuildArgs;
+use crate::command::debug::word_for_shell;
 use crate::event::Finding;
 use crate::report::failure::roots;
 use crate::settings::Search;
@@ -29,10 +30,7 @@ impl Run<'_> {
             Ok(path) => notes.push(format!("Stored in {}", path.display())),
             Err(error) => {
                 notes.push(format!("Not stored: {error}"));
-                command = format!("cargo icb replay {} --schedule '{}'", test.id, failure.schedule);
-                if model > 0 {
-                    command += &format!(" --model {model}");
-                }
+                command = self.command_with_schedule(test, model, failure);
             }
         }
         let directory = self.directory(task).join("replay");
@@ -63,7 +61,9 @@ impl Run<'_> {
             Replayed::Diverges(divergence) => {
                 notes.push(format!("The replay did not follow the schedule: {}", divergence.message));
             }
-            Replayed::Broken(message) => notes.push(format!("The replay could not be run: {message}")),
+            Replayed::Refused(message) | Replayed::Broken(message) => {
+                notes.push(format!("The replay could not be run: {message}"))
+            }
         }
         notes.extend(shared_code(test, &shown));
         notes.extend(assembly::note(&shown, frames(&shown), &roots(&self.workspace.root)));
@@ -89,14 +89,35 @@ impl Run<'_> {
         } else {
             test.id.to_string()
         };
-        let mut command = format!("cargo icb replay {name}");
-        if let Some(path) = &self.arguments.build.manifest_path {
-            command += &format!(" --manifest-path {}", path.display());
+        format!("cargo icb replay {}{}", word_for_shell(&name), self.places())
+    }
+
+    /// The command that replays a failure that is not stored, and neither is how it was found and built.
+    fn command_with_schedule(&self, test: &Test<'_>, model: u32, failure: &Failure) -> String {
+        let mut command = String::new();
+        for (name, value) in self.arguments.search.environment() {
+            command += &format!("{name}={value} ");
         }
-        if let Some(path) = &self.arguments.build.target_dir {
-            command += &format!(" --target-dir {}", path.display());
+        let (test, schedule) = (test.id.to_string(), failure.schedule.to_string());
+        command +=
+            &format!("cargo icb replay {} --schedule {}", word_for_shell(&test), word_for_shell(&schedule));
+        if model > 0 {
+            command += &format!(" --model {model}");
         }
-        command
+        for argument in self.arguments.build.features_to_cargo() {
+            command += &format!(" {}", word_for_shell(&argument));
+        }
+        command + &self.places()
+    }
+
+    /// Where the manifest and the artifacts are, if that was said.
+    fn places(&self) -> String {
+        let build = &self.arguments.build;
+        let given = [("--manifest-path", &build.manifest_path), ("--target-dir", &build.target_dir)];
+        let given = given.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?)));
+        given
+            .map(|(option, path)| format!(" {option} {}", word_for_shell(&path.display().to_string())))
+            .collect()
     }
 }
 

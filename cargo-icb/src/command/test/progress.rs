@@ -26,6 +26,11 @@ pub(super) fn work(arguments: &TestArgs, workspace: &Workspace) -> PathBuf {
     }
 }
 
+/// Where the results of shards go.
+pub(super) fn shard_directory(arguments: &TestArgs, workspace: &Workspace) -> PathBuf {
+    arguments.shard_dir.clone().unwrap_or_else(|| workspace.directory.join("shards"))
+}
+
 /// What has been proved of each test: nothing, unless the run goes on with an earlier one.
 pub(super) fn load(
     arguments: &TestArgs,
@@ -196,8 +201,7 @@ impl Run<'_> {
             not_instrumented,
             tests,
         };
-        let directory = self.arguments.shard_dir.clone();
-        shard::write(&directory.unwrap_or_else(|| self.workspace.directory.join("shards")), &result, &states)
+        shard::write(&shard_directory(self.arguments, self.workspace), &result, &states)
     }
 }
 

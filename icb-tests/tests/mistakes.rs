@@ -1,0 +1,267 @@
+//! `cargo icb` used wrongly, and in odd circumstances: each gets one sentence that says what is wrong, and its documented exit code; nothing
+//! that was found is lost, and nothing is claimed that was not done.
+
+use icb_tests::tool;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Codes that scripts depend on.
+const PASSED: i32 = 0;
+const FAILED: i32 = 1;
+const USAGE: i32 = 2;
+const NOT_BUILT: i32 = 3;
+const INCOMPLETE: i32 = 5;
+const STORED: i32 = 6;
+const DIVERGED: i32 = 8;
+
+/// Where all fixtures are built.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures")
+}
+
+/// The tool in the directory of a fixture, which is built.
+fn command(arguments: &str) -> Command {
+    let mut words = arguments.split(' ');
+    let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases"));
+    command.args(words.next());
+    if !arguments.starts_with("merge") && !arguments.contains("--target-dir") {
+        command.arg("--target-dir").arg(target());
+    }
+    command.args(words).env("COLUMNS", "120");
+    command
+}
+
+/// Runs it, and checks its exit code and what it says.
+#[track_caller]
+fn check(arguments: &str, code: i32, words: &[&str]) -> String {
+    let output = command(arguments).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    for word in words {
+        assert!(text.contains(word), "{arguments}: no {word:?} in\n{text}");
+    }
+    assert_eq!(output.status.code(), Some(code), "{arguments}: {text}");
+    text.into_owned()
+}
+
+/// An empty directory.
+fn empty(name: &str) -> PathBuf {
+    let directory = target().join("tmp").join(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+#[test]
+fn contradicting_options_are_refused_before_anything_is_built() {
+    let _alone = tool::alone();
+    // A directory where a build would leave something.
+    let nowhere = empty("nothing-is-built");
+    for (arguments, words) in [
+        ("--shard 1/2 --reduction none", ["--shard 1/2: only the default search", "--reduction none asks"]),
+        ("--shard 1/2 --strategy dfs", ["--shard 1/2: only the default search", "--strategy dfs asks"]),
+        ("--shard 1/2 --on-race promote", ["--shard 1/2: only the default search", "--on-race promote asks"]),
+        ("--sequential", ["--sequential is for the strategy kiss only, and this is icb", "--strategy kiss"]),
+        ("--max-pending 2 --strategy dfs", ["--max-pending is for the strategy kiss only", "this is dfs"]),
+        ("--max-bound -1", ["'-1'", "a bound is a number of preemptions"]),
+        ("--max-time 999999999999", ["'999999999999'", "a duration is at most 30 years"]),
+        ("--max-test-time -3", ["'-3'", "a duration is a number"]),
+    ] {
+        let said = check(&format!("test --target-dir {} {arguments}", nowhere.display()), USAGE, &words);
+        assert_eq!(said.matches("error: ").count(), 1, "{said}");
+    }
+    assert_eq!(fs::read_dir(&nowhere).unwrap().count(), 0);
+    check("test --test holding counts --sequential=false", PASSED, &["1 passed"]);
+    check(
+        "coverage counts --strategies icb,kiss --sequential",
+        USAGE,
+        &["--sequential is for the strategy kiss"],
+    );
+    check("replay panics --model 1", USAGE, &["--schedule <TEXT>"]);
+    check("show --junit x --sarif x", USAGE, &["--junit and --sarif would both write x; give each"]);
+}
+
+/// What the environment lacks is named, and is no fault of the tool.
+#[test]
+fn what_the_environment_lacks_is_named() {
+    let _alone = tool::alone();
+    let test = |name: &str| {
+        let output = command("test --test holding --target-dir")
+            .arg(empty("made-anew"))
+            .env(name, "/none")
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = test("RUSTC");
+    assert!(said.contains("/none") && !said.contains("panicked"), "{said}");
+    assert!(code == Some(USAGE) || code == Some(NOT_BUILT), "{said}");
+    // A file where the tests' processes are to keep theirs.
+    check("test --test holding counts --max-bound 0", PASSED, &[]);
+    let work = target().join("icb/work");
+    fs::rename(&work, work.with_extension("aside")).unwrap();
+    fs::write(&work, "").unwrap();
+    let said = command("test --test holding counts --max-bound 0").output().unwrap();
+    fs::remove_file(&work).unwrap();
+    fs::rename(work.with_extension("aside"), &work).unwrap();
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert!(text.contains("refused cases::holding::counts_under_a_lock: cannot write "), "{text}");
+    assert!(
+        text.contains("name another directory with --target-dir") && text.contains("1 not run"),
+        "{text}"
+    );
+    assert_eq!(said.status.code(), Some(USAGE), "{text}");
+}
+
+/// Whoever reads may go at any time, and a full disk takes nothing.
+#[test]
+#[cfg(unix)]
+fn that_nobody_reads_errors_is_no_mistake() {
+    let _alone = tool::alone();
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for (arguments, code) in [("test -p nowhere", USAGE), ("replay nowhere", STORED)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = command(arguments).stderr(writer.try_clone().unwrap()).stdout(writer).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{arguments}");
+        let status = command(arguments).stderr(full()).stdout(full()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{arguments}");
+    }
+}
+
+/// What cannot be written is not claimed to be, and takes nothing with it.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_cannot_be_written_is_told() {
+    let _alone = tool::alone();
+    let shards = empty("shard-of-a-run-that-is-not-reported");
+    let shard = format!("test --test holding counts --shard 1/2 --shard-dir {}", shards.display());
+    check(
+        &format!("{shard} --junit /proc/none/report.xml"),
+        USAGE,
+        &["its result is ", "cannot write /proc/none/report.xml"],
+    );
+    assert!(shards.join("shard-1-of-2.icbshard").exists());
+    check(
+        "test --test holding counts --shard 1/2 --shard-dir /proc/none",
+        USAGE,
+        &["cannot write the result of the shard to /proc/none: ", "--shard-dir"],
+    );
+    // A test process that cannot say what it does has not shown anything.
+    let built = command("test --test holding counts").output().unwrap();
+    assert!(built.status.success());
+    let executable = newest(&target(), "holding-");
+    let output = Command::new(executable)
+        .args(["--exact", "counts_under_a_lock", "--nocapture"])
+        .env("ICB_CHANNEL", "/dev/full")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("icb: cannot write messages to /dev/full: "), "{said}");
+    assert_eq!(output.status.code(), Some(97));
+}
+
+/// The executable of that name that was built last.
+fn newest(directory: &Path, name: &str) -> PathBuf {
+    let mut found = Vec::new();
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_named = entry.file_name().to_string_lossy().starts_with(name);
+            if path.is_dir() {
+                directories.push(path);
+            } else if is_named && path.extension().is_none() {
+                found.push((entry.metadata().unwrap().modified().unwrap(), path));
+            }
+        }
+    }
+    found.into_iter().max().unwrap().1
+}
+
+/// A run that was killed has proved what it came to, and no more.
+#[test]
+fn a_run_without_its_end_is_incomplete() {
+    let _alone = tool::alone();
+    let said = check("test --test holding --max-bound 1 counts has_one", PASSED, &["Stored as run "]);
+    let number = said.split("Stored as run ").nth(1).unwrap().split(':').next().unwrap();
+    let run = fs::read_to_string(target().join(format!("icb/runs/{number}.jsonl"))).unwrap();
+    let cut = target().join("tmp").join("run.jsonl");
+    let ends = |bound: &str| run.find(bound).map(|at| at + run[at..].find('\n').unwrap() + 1).unwrap();
+    let of_bound_0 =
+        ends(r#""event":"test_finished","test":"cases::holding::counts_under_a_lock","bound":0"#);
+    fs::create_dir_all(cut.parent().unwrap()).unwrap();
+    for half_a_line in ["", r#"{"icb":1,"event":"test_fin"#] {
+        fs::write(&cut, run[..of_bound_0].to_owned() + half_a_line).unwrap();
+        check(
+            &format!("show {}", cut.display()),
+            INCOMPLETE,
+            &[
+                "cases::holding::counts_under_a_lock: the run has not come to its end at bound 1: proved up to 0",
+            ],
+        );
+    }
+    fs::write(&cut, "").unwrap();
+    check(&format!("show {}", cut.display()), STORED, &["the stored run ", "there is not one line in it"]);
+    fs::write(&cut, "{}\n").unwrap();
+    check(&format!("diff {0} {0}", cut.display()), STORED, &["the stored trace ", "it is no trace"]);
+}
+
+#[test]
+fn a_model_that_is_not_called_is_no_failure() {
+    let _alone = tool::alone();
+    check(
+        "replay cases::holding::counts_under_a_lock --schedule icb1:0*3 --model 5",
+        DIVERGED,
+        &["the test ended without calling its model number 5"],
+    );
+    check(
+        "replay cases::holding::counts_under_a_lock --schedule icb1:0*3 --stack-size 1",
+        USAGE,
+        &["error: a stack of 1 bytes is too small"],
+    );
+}
+
+/// The command that replays what could not be stored is complete, and one word is one word for a shell.
+#[test]
+fn a_failure_that_cannot_be_stored_can_be_replayed() {
+    let _alone = tool::alone();
+    let file = target().join("icb/failures/cases/weak/relaxed_flags.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "").unwrap();
+    let said = check("test --test weak --weak-memory relaxed", FAILED, &["Not stored: ", "is damaged"]);
+    fs::remove_file(&file).unwrap();
+    let command = said.split("Replay it with:  ").nth(1).unwrap().lines().next().unwrap();
+    let replay =
+        command.strip_prefix("ICB_WEAK_MEMORY=1 cargo icb replay cases::weak::relaxed_flags ").unwrap();
+    assert!(replay.ends_with(&format!("' --target-dir {}", target().display())), "{replay}");
+    let schedule = replay.split('\'').nth(1).unwrap();
+    check(
+        &format!("replay cases::weak::relaxed_flags --weak-memory --schedule {schedule}"),
+        FAILED,
+        &["nobody has seen the other"],
+    );
+}
+
+/// What is said of a whole run is said of its shards together: once, and not where the user knows it.
+#[test]
+fn stale_values_that_shards_left_out_are_told_once() {
+    let _alone = tool::alone();
+    for (options, count) in [("", 1), (" --weak-memory=false", 0)] {
+        let shards = empty("shards-with-stale-values");
+        for number in [1, 2] {
+            let shard = format!("--shard {number}/2 --shard-dir {}", shards.display());
+            check(&format!("test --test weak {shard}{options}"), PASSED, &["2 passed"]);
+        }
+        let said = check(
+            &format!("merge {}", shards.display()),
+            PASSED,
+            &["Merging 2 results of 2 tests", "2 passed"],
+        );
+        let note =
+            "note weaker orders than SeqCst were taken for it in cases::weak::relaxed_flags; --weak-memory";
+        assert_eq!(said.matches(note).count(), count, "{said}");
+        assert_eq!(said.matches("weaker orders").count(), count, "{said}");
+    }
+}
