@@ -43,6 +43,10 @@ pub(crate) const HOOKS: &str = "ICB_SWAP_HOOKS";
 /// taken from them, where it reports nothing; with the names of functions, by which backtraces tell them from the user's.
 const OWN_FLAGS: [&str; 2] = ["-Copt-level=3", "-Cdebuginfo=limited"];
 
+/// What stands in the place of another crate may be warned of where that is not (a lock that nobody keeps); a crate that denies warnings
+/// cannot help it.
+const LINT_CAP: &str = "--cap-lints=warn";
+
 /// Flags by which cargo notices that the wrapper would compile in another way: as `what` says, or because it is that of
 /// another version.
 pub(crate) fn key(name: &str, what: &impl Hash) -> [String; 4] {
@@ -79,11 +83,17 @@ pub(crate) fn run() -> ExitCode {
     let with_hooks = path(HOOKS).filter(|_| is_program(arguments)).map(|hooks| with_hooks(arguments, &hooks));
     let arguments = with_hooks.as_deref().unwrap_or(arguments);
     let excepted = lists(EXCEPT);
-    let flags: Vec<&str> = match (lists(OWN), lists(ACCESSES)) {
+    let mut flags: Vec<&str> = match (lists(OWN), lists(ACCESSES)) {
         (true, _) => OWN_FLAGS.into(),
         (false, true) if !excepted => access_flags(arguments, lists(PACKAGES)),
         _ => Vec::new(),
     };
+    let stand_ins = stand_in::called_for();
+    let source =
+        stand_ins.as_ref().and_then(|all| all.source_of(&package)).filter(|_| !is_program(arguments));
+    if stand_ins.is_some() && source.is_none() && !has_lint_cap(arguments) {
+        flags.push(LINT_CAP);
+    }
     let swap = Swap {
         library: library.as_deref(),
         macros: path(MACROS),
@@ -91,8 +101,7 @@ pub(crate) fn run() -> ExitCode {
         flags: &flags,
     };
     let notes = std::env::var_os(NOTES).map(|place| Notes::new(place.into(), &package, &version, arguments));
-    if let Some(stand_ins) = stand_in::called_for() {
-        let source = stand_ins.source_of(&package).filter(|_| !is_program(arguments));
+    if stand_ins.is_some() {
         if let Some((source, library)) = source.zip(library.as_deref()) {
             let arguments = stand_in::rewrite(arguments, source, library);
             return execute(compiler.command(swap.rewrite(&arguments, Facades::None, None)));
@@ -133,6 +142,11 @@ fn access_flags(arguments: &[OsString], mirrored: bool) -> Vec<&'static str> {
         arguments.iter().filter_map(level).next_back().is_some_and(|level| !["0", "none"].contains(&&*level));
     let names: &[&str] = if has_some { &[] } else { &["-Cdebuginfo=limited"] };
     [&probe::flags(mirrored)[..], &["-Cstrip=none"], names].concat()
+}
+
+/// Whether cargo has said how severe lints may be, which can be said only once.
+fn has_lint_cap(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|argument| starts_with(argument, "--cap-lints"))
 }
 
 /// Whether a program is made, and not a library.
@@ -330,6 +344,17 @@ mod unit {
             let flags = access_flags(&words(arguments), true);
             assert_eq!(flags.contains(&"-Cdebuginfo=limited"), added, "{arguments}");
             assert!(flags.contains(&"-Cstrip=none"));
+        }
+    }
+
+    #[test]
+    fn lints_are_capped_once() {
+        for (arguments, expected) in [
+            ("--crate-name a --cap-lints allow", true),
+            ("--cap-lints=warn", true),
+            ("--crate-name a", false),
+        ] {
+            assert_eq!(has_lint_cap(&words(arguments)), expected, "{arguments}");
         }
     }
 

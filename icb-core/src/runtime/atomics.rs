@@ -70,6 +70,18 @@ impl AtomicStep {
         }
     }
 
+    /// Completes an exchange that [`fails_spuriously`](Self::fails_spuriously), which has read these bits: what it waits for is there already.
+    #[cold]
+    pub fn failed_spuriously(self, order: Ordering, read: u64) {
+        let running = self.running;
+        self.loaded(order, read);
+        running.with(|e| {
+            if !e.giving_up {
+                e.threads.mine().note_spurious_failure();
+            }
+        });
+    }
+
     #[inline(never)]
     fn loaded_attentively(self, order: Ordering, read: u64) {
         self.finish_telling(Mode::Read, |e, object| e.finish_load(object, order), Some(read), None);

@@ -81,6 +81,10 @@ impl Reads {
         self.length = latest;
     }
 
+    fn latest(&mut self) -> Option<&mut ReadEntry> {
+        self.entries[..self.length].last_mut()
+    }
+
     /// Notes one; not if it is full.
     #[inline]
     fn push(&mut self, entry: ReadEntry) -> bool {
@@ -408,6 +412,13 @@ impl Thread {
             self.reads.keep(MAX_READS / 2);
             self.reads.push(entry);
             self.stop_watching();
+        }
+    }
+
+    /// What it has read last was as it wanted it, and it was told otherwise: that must not be taken for waiting for a change.
+    pub(crate) fn note_spurious_failure(&mut self) {
+        if let Some(entry) = self.reads.latest() {
+            entry.version = entry.version.wrapping_sub(1);
         }
     }
 

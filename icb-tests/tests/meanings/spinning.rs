@@ -913,3 +913,29 @@ fn what_a_spinning_thread_has_done_is_told_once() {
     let (without, with) = (longest(0), longest(8));
     assert!(with < without + 48, "{without} steps, {with} with pauses");
 }
+
+/// An exchange that fails for no reason finds what it wants when it is tried again: its thread waits for nobody, however often the
+/// others come by and change something else.
+#[test]
+fn who_fails_for_no_reason_does_not_wait_for_a_change() {
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        for pause in [thread::yield_now, spin_loop] {
+            let report =
+                Builder::new().max_bound(2).max_steps(1_000).reduction(reduction).explore(move || {
+                    let (flag, rounds) = (Arc::new(AtomicBool::new(false)), AtomicUsize::new(0));
+                    let theirs = flag.clone();
+                    let waiter = thread::spawn(move || {
+                        while !theirs.load(SeqCst) {
+                            rounds.fetch_add(1, SeqCst);
+                            thread::park_timeout(Duration::from_millis(1));
+                        }
+                    });
+                    while flag.compare_exchange_weak(false, true, SeqCst, SeqCst).is_err() {
+                        pause();
+                    }
+                    waiter.join().unwrap();
+                });
+            assert!(report.failure.is_none() && report.complete, "{reduction:?}: {report:?}");
+        }
+    }
+}

@@ -39,7 +39,7 @@ macro_rules! atomic {
                 f(self.0.get_mut())
             }
 
-            /// Reads the value as plain memory; no step. That it races is noticed where accesses are checked (`--accesses`).
+            /// Reads the value as plain memory; no step. Unlike loom's, it is not checked against atomic operations.
             ///
             /// # Safety
             /// Nobody may write at the same time.

@@ -294,7 +294,11 @@ macro_rules! common_methods {
                 spurious: bool,
             ) -> Result<$value, $value> {
                 let old = self.raw_load();
-                if old != current || spurious {
+                if spurious {
+                    step.failed_spuriously($crate::door::order(failure), $bits(old));
+                    return Err(old);
+                }
+                if old != current {
                     step.loaded($crate::door::order(failure), $bits(old));
                     return Err(old);
                 }
