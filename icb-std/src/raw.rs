@@ -12,125 +12,60 @@ macro_rules! words {
 words!(bool u8 i8 u16 i16 u32 i32 u64 i64 usize isize);
 impl<T> Word for *mut T {}
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 mod arch {
     use super::Word;
     use ::std::arch::asm;
     use ::std::mem::transmute_copy;
 
-    #[inline(always)]
-    pub(super) unsafe fn load<T: Word>(at: *const T) -> T {
-        // SAFETY: the caller's promise; what is read is as large as the word.
-        unsafe {
-            match size_of::<T>() {
-                1 => {
-                    let value: u8;
-                    asm!("mov {}, byte ptr [{}]", out(reg_byte) value, in(reg) at, options(nostack, preserves_flags, readonly));
-                    transmute_copy(&value)
-                }
-                2 => {
-                    let value: u16;
-                    asm!("mov {:x}, word ptr [{}]", out(reg) value, in(reg) at, options(nostack, preserves_flags, readonly));
-                    transmute_copy(&value)
-                }
-                4 => {
-                    let value: u32;
-                    asm!("mov {:e}, dword ptr [{}]", out(reg) value, in(reg) at, options(nostack, preserves_flags, readonly));
-                    transmute_copy(&value)
-                }
-                _ => {
-                    let value: u64;
-                    asm!("mov {}, qword ptr [{}]", out(reg) value, in(reg) at, options(nostack, preserves_flags, readonly));
-                    transmute_copy(&value)
+    /// By the size of a word in bytes: its bits, the kind of register that they go through, and the instructions.
+    macro_rules! sizes {
+        ($($bytes:literal: $bits:ty, $register:ident, $load:literal, $store:literal;)*) => {
+            #[inline(always)]
+            pub(super) unsafe fn load<T: Word>(at: *const T) -> T {
+                // SAFETY: the caller's promise; what is read is as large as the word.
+                unsafe {
+                    match size_of::<T>() {
+                        $($bytes => {
+                            let value: $bits;
+                            asm!($load, value = out($register) value, at = in(reg) at, options(nostack, preserves_flags, readonly));
+                            transmute_copy(&value)
+                        })*
+                        _ => unreachable!("a word has 1, 2, 4 or 8 bytes"),
+                    }
                 }
             }
-        }
+
+            #[inline(always)]
+            pub(super) unsafe fn store<T: Word>(at: *mut T, value: T) {
+                // SAFETY: the caller's promise; what is written is as large as the word.
+                unsafe {
+                    match size_of::<T>() {
+                        $($bytes => {
+                            let value: $bits = transmute_copy(&value);
+                            asm!($store, value = in($register) value, at = in(reg) at, options(nostack, preserves_flags));
+                        })*
+                        _ => unreachable!("a word has 1, 2, 4 or 8 bytes"),
+                    }
+                }
+            }
+        };
     }
 
-    #[inline(always)]
-    pub(super) unsafe fn store<T: Word>(at: *mut T, value: T) {
-        // SAFETY: the caller's promise; what is written is as large as the word.
-        unsafe {
-            match size_of::<T>() {
-                1 => {
-                    let value: u8 = transmute_copy(&value);
-                    asm!("mov byte ptr [{}], {}", in(reg) at, in(reg_byte) value, options(nostack, preserves_flags));
-                }
-                2 => {
-                    let value: u16 = transmute_copy(&value);
-                    asm!("mov word ptr [{}], {:x}", in(reg) at, in(reg) value, options(nostack, preserves_flags));
-                }
-                4 => {
-                    let value: u32 = transmute_copy(&value);
-                    asm!("mov dword ptr [{}], {:e}", in(reg) at, in(reg) value, options(nostack, preserves_flags));
-                }
-                _ => {
-                    let value: u64 = transmute_copy(&value);
-                    asm!("mov qword ptr [{}], {}", in(reg) at, in(reg) value, options(nostack, preserves_flags));
-                }
-            }
-        }
-    }
-}
-
-#[cfg(all(target_arch = "aarch64", not(miri)))]
-mod arch {
-    use super::Word;
-    use ::std::arch::asm;
-    use ::std::mem::transmute_copy;
-
-    #[inline(always)]
-    pub(super) unsafe fn load<T: Word>(at: *const T) -> T {
-        // SAFETY: the caller's promise; what is read is as large as the word.
-        unsafe {
-            match size_of::<T>() {
-                1 => {
-                    let value: u32;
-                    asm!("ldrb {:w}, [{}]", out(reg) value, in(reg) at, options(nostack, preserves_flags, readonly));
-                    transmute_copy(&(value as u8))
-                }
-                2 => {
-                    let value: u32;
-                    asm!("ldrh {:w}, [{}]", out(reg) value, in(reg) at, options(nostack, preserves_flags, readonly));
-                    transmute_copy(&(value as u16))
-                }
-                4 => {
-                    let value: u32;
-                    asm!("ldr {:w}, [{}]", out(reg) value, in(reg) at, options(nostack, preserves_flags, readonly));
-                    transmute_copy(&value)
-                }
-                _ => {
-                    let value: u64;
-                    asm!("ldr {}, [{}]", out(reg) value, in(reg) at, options(nostack, preserves_flags, readonly));
-                    transmute_copy(&value)
-                }
-            }
-        }
+    #[cfg(target_arch = "x86_64")]
+    sizes! {
+        1: u8, reg_byte, "mov {value}, byte ptr [{at}]", "mov byte ptr [{at}], {value}";
+        2: u16, reg, "mov {value:x}, word ptr [{at}]", "mov word ptr [{at}], {value:x}";
+        4: u32, reg, "mov {value:e}, dword ptr [{at}]", "mov dword ptr [{at}], {value:e}";
+        8: u64, reg, "mov {value}, qword ptr [{at}]", "mov qword ptr [{at}], {value}";
     }
 
-    #[inline(always)]
-    pub(super) unsafe fn store<T: Word>(at: *mut T, value: T) {
-        // SAFETY: the caller's promise; what is written is as large as the word.
-        unsafe {
-            match size_of::<T>() {
-                1 => {
-                    let value = u32::from(transmute_copy::<T, u8>(&value));
-                    asm!("strb {:w}, [{}]", in(reg) value, in(reg) at, options(nostack, preserves_flags));
-                }
-                2 => {
-                    let value = u32::from(transmute_copy::<T, u16>(&value));
-                    asm!("strh {:w}, [{}]", in(reg) value, in(reg) at, options(nostack, preserves_flags));
-                }
-                4 => {
-                    let value: u32 = transmute_copy(&value);
-                    asm!("str {:w}, [{}]", in(reg) value, in(reg) at, options(nostack, preserves_flags));
-                }
-                _ => {
-                    let value: u64 = transmute_copy(&value);
-                    asm!("str {}, [{}]", in(reg) value, in(reg) at, options(nostack, preserves_flags));
-                }
-            }
-        }
+    #[cfg(target_arch = "aarch64")]
+    sizes! {
+        1: u8, reg, "ldrb {value:w}, [{at}]", "strb {value:w}, [{at}]";
+        2: u16, reg, "ldrh {value:w}, [{at}]", "strh {value:w}, [{at}]";
+        4: u32, reg, "ldr {value:w}, [{at}]", "str {value:w}, [{at}]";
+        8: u64, reg, "ldr {value}, [{at}]", "str {value}, [{at}]";
     }
 }
 

@@ -3,6 +3,20 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// A test for each of these, which `cargo icb test --ignored` runs: `$explore` with its number.
+#[macro_export]
+macro_rules! numbered_tests {
+    ($explore:ident: $($name:ident = $number:expr),* $(,)?) => {
+        $(
+            #[test]
+            #[ignore = "for `cargo icb test --ignored`"]
+            fn $name() {
+                $explore($number);
+            }
+        )*
+    };
+}
+
 /// The seeds that the variable `ICB_SEEDS` names, for example `0..100`.
 ///
 /// # Panics

@@ -13,7 +13,7 @@ use crate::exit_code::Error;
 use crate::report::notice;
 use cargo_metadata::{Artifact, BuildScript, Message, Package, PackageId};
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -459,20 +459,21 @@ fn toolchain_libraries() -> Option<PathBuf> {
     path.is_dir().then_some(path)
 }
 
-/// There is no compiler where one was to be.
-pub(super) fn cannot_run_rustc(rustc: &OsStr, error: &std::io::Error) -> Error {
-    Error::Usage(format!(
-        "cannot run the compiler {}: {error}; set RUSTC to one, or unset it and have `rustc` in the path",
-        rustc.display()
-    ))
+/// What `rustc -vV` says.
+pub(super) fn rustc_version() -> Result<String, Error> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(&rustc).arg("-vV").output().map_err(|error| {
+        Error::Usage(format!(
+            "cannot run the compiler {}: {error}; set RUSTC to one, or unset it and have `rustc` in the path",
+            rustc.display()
+        ))
+    })?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The triple of this machine.
 pub(crate) fn host() -> Result<String, Error> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output =
-        Command::new(&rustc).arg("-vV").output().map_err(|error| cannot_run_rustc(&rustc, &error))?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = rustc_version()?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| Error::Internal("rustc -vV names no host".to_owned()))
 }

@@ -5,7 +5,7 @@
 //! Two harnesses are built: one brings the quarantining allocator, the other leaves the place to a program's own.
 
 use super::assembly_names;
-use super::build::{cannot_run_rustc, cargo, run};
+use super::build::{cargo, run, rustc_version};
 use super::config::bootstrap;
 use super::metadata::Workspace;
 use crate::cli::BuildArgs;
@@ -66,14 +66,6 @@ pub(crate) fn prepare(workspace: &Workspace, options: &BuildArgs, triple: &str) 
     let text = serde_json::to_string(&facade).map_err(|error| Error::internal("cannot write JSON", error))?;
     write(&record, &text)?;
     Ok(facade)
-}
-
-/// What `rustc -vV` says.
-pub(super) fn rustc_version() -> Result<String, Error> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output =
-        Command::new(&rustc).arg("-vV").output().map_err(|error| cannot_run_rustc(&rustc, &error))?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn key(version: &str, triple: &str) -> String {

@@ -3,7 +3,7 @@
 //! and with it the hooks for programs without the mirrored library.
 
 use super::build::Recipe;
-use super::facade::rustc_version;
+use super::build::rustc_version;
 use super::metadata::Workspace;
 use crate::exit_code::Error;
 use serde::{Deserialize, Serialize};

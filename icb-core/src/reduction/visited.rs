@@ -192,6 +192,13 @@ impl Visited {
         }
     }
 
+    /// The thread that took the last step has done this too.
+    fn add_part(&mut self, access: Access, tag: u64) {
+        let Some(thread) = self.previous else { return };
+        self.know(access.object);
+        self.state.step_many(thread, &[access], tag);
+    }
+
     /// A state that is met for the first time in this execution: everything that has not been run from it is kept, but for
     /// one thread that goes on at once.
     fn visit(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
@@ -333,21 +340,17 @@ impl Chooser for Visited {
     }
 
     fn freed(&mut self, object: ObjectId) {
-        let Some(thread) = self.previous else { return };
-        self.know(object);
-        self.state.step_many(thread, &[Access { object, mode: Mode::Write }], 2);
+        self.add_part(Access { object, mode: Mode::Write }, 2);
     }
 
     fn looked_at(&mut self, object: ObjectId) {
-        let Some(thread) = self.previous else { return };
-        self.know(object);
-        self.state.step_many(thread, &[Access { object, mode: Mode::Read }], 3);
+        self.add_part(Access { object, mode: Mode::Read }, 3);
     }
 
     fn touched(&mut self, access: Access) {
-        let Some(thread) = self.previous.filter(|_| !self.is_in_step) else { return };
-        self.know(access.object);
-        self.state.step_many(thread, &[access], 4);
+        if !self.is_in_step {
+            self.add_part(access, 4);
+        }
     }
 
     fn over(&mut self, point: &SchedulingPoint<'_>, _: Option<ThreadId>) {

@@ -5,7 +5,7 @@ use super::backtrace;
 use super::calls::FOR_EVER;
 use super::decision::is_pause;
 use super::execution::Execution;
-use crate::program::{Observer, StepEvent, Taken};
+use crate::program::{Chooser, Observer, StepEvent, Taken};
 use crate::trace::{Access, Frame, Mode, ObjectId, Operation, ThreadId};
 use std::time::Duration;
 
@@ -142,22 +142,23 @@ impl Execution {
 
     /// The running thread has freed the memory of this object since its last step.
     pub(super) fn tell_freed(&mut self, object: ObjectId) {
-        if self.every_point && self.end.is_none() && !self.giving_up {
-            self.chooser_mut().freed(object);
-        }
+        self.tell_part(|chooser| chooser.freed(object));
     }
 
     /// The running thread has looked at the object since its last step, and what happens next may depend on that.
     pub(super) fn tell_looked_at(&mut self, object: ObjectId) {
-        if self.every_point && self.end.is_none() && !self.giving_up {
-            self.chooser_mut().looked_at(object);
-        }
+        self.tell_part(|chooser| chooser.looked_at(object));
     }
 
     /// The running thread has touched this since its last step, and it was no step.
     pub(super) fn tell_touched(&mut self, access: Access) {
+        self.tell_part(|chooser| chooser.touched(access));
+    }
+
+    /// Tells the chooser, if it wants to know, of what the running thread has done beside its operation.
+    fn tell_part(&mut self, tell: impl FnOnce(&mut dyn Chooser)) {
         if self.every_point && self.end.is_none() && !self.giving_up {
-            self.chooser_mut().touched(access);
+            tell(self.chooser_mut());
         }
     }
 

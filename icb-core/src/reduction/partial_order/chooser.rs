@@ -122,7 +122,7 @@ impl Chooser for PartialOrder {
             self.land();
         }
         self.events.introduce(point.pending.len());
-        if self.cursor > self.kept && self.events.len() + 1 == self.cursor {
+        if self.is_in_step() {
             self.take_in_vain(point);
         }
         self.note_stop(self.cursor, point);

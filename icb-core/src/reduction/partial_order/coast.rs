@@ -444,8 +444,7 @@ impl PartialOrder {
     /// An outcome inside a step that is written down: the first, if the others cannot be afforded. `None`: the execution
     /// has landed.
     pub(super) fn coasted_outcome(&mut self, point: &BranchPoint, place: u64) -> Option<u32> {
-        let last = self.coast.steps.last();
-        if !point.costly || self.coast.is_alone || last.is_none_or(|step| step.is_taken) {
+        if !point.costly || self.coast.is_alone || !self.coast.is_awaited() {
             self.land();
             return None;
         }
