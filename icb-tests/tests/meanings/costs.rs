@@ -176,6 +176,34 @@ fn a_spurious_wake_up_costs_one() {
     }
 }
 
+/// `std` says so of `park` too. Who looks again is right.
+#[test]
+fn a_park_that_wakes_for_no_reason_costs_one() {
+    let body = |again: bool| {
+        move || {
+            let is_ready = Arc::new(AtomicUsize::new(0));
+            let (theirs, main) = (is_ready.clone(), thread::current());
+            let other = thread::spawn(move || {
+                theirs.store(1, SeqCst);
+                main.unpark();
+            });
+            thread::park();
+            while again && is_ready.load(SeqCst) == 0 {
+                thread::park();
+            }
+            assert_eq!(is_ready.load(SeqCst), 1, "woken too early");
+            other.join().unwrap();
+        }
+    };
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        let builder = || Builder::new().max_bound(3).reduction(reduction);
+        assert_eq!(verdict(&builder().explore(body(false))), Some((FailureKind::Panic, 1)), "{reduction:?}");
+        let report = builder().spurious(false).explore(body(false));
+        assert!(report.complete, "{report:?}");
+        assert_eq!(verdict(&builder().explore(body(true))), None, "{reduction:?}");
+    }
+}
+
 #[test]
 fn a_spurious_failure_of_a_weak_exchange_costs_one() {
     let body = || {

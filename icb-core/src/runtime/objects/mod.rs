@@ -267,10 +267,8 @@ impl Execution {
             Action::Receive { timed } => timed_ready(self.channel(operation.object).can_receive(), timed),
             Action::Join if this.joins_left => ready(self.has_left(operation.object)),
             Action::Join => ready(self.has_ended(operation.object)),
-            // A token of `std`'s own may be left.
-            Action::Park { timed: false } if !this.token && this.parked_within.is_some() => {
-                Readiness::Spurious
-            }
+            // It may wake for no reason, says `std`.
+            Action::Park { timed: false } if !this.token => Readiness::Spurious,
             Action::Park { timed } => timed_ready(this.token, timed),
             _ => Readiness::Ready,
         }

@@ -337,8 +337,10 @@ impl Execution {
             self.expire();
             note = Some("timed out");
         } else {
-            self.threads[me].parked_within = None;
-            note = Some("finds a token that a channel or a scope has left");
+            note = Some(match self.threads[me].parked_within.take() {
+                Some(_) => "finds a token that a channel or a scope has left",
+                None => "wakes up for no reason",
+            });
         }
         self.threads[me].note_change();
         let access = Access { object: operation.object, mode: Mode::Write };
