@@ -68,9 +68,9 @@ unsafe extern "C" fn syscall(
                     WAIT => Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32),
                     _ => SOME_TIME,
                 });
-                return answer(seen_before_and_after(|| wait(a, c as u32, bits, duration)));
+                return answer(seen_before_and_after(a, || wait(a, c as u32, bits, duration)));
             },
-            WAKE | WAKE_BITSET => return seen_before_and_after(|| wake(a, c as u32, bits)),
+            WAKE | WAKE_BITSET => return seen_before_and_after(a, || wake(a, c as u32, bits)),
             _ => {}
         }
     }
@@ -98,11 +98,11 @@ unsafe extern "C" fn syscall(
     }
 }
 
-/// Runs `f`, which code calls that must not be unwound, and what that does to futexes may not be seen.
-fn seen_before_and_after<R>(f: impl FnOnce() -> R) -> R {
-    door::futex_used();
+/// Runs `f`, which code calls that must not be unwound, and what that does to the futex at the address, and to others, may not be seen.
+fn seen_before_and_after<R>(address: usize, f: impl FnOnce() -> R) -> R {
+    door::futex_used(address);
     let result = door::without_unwinding(f);
-    door::futex_used();
+    door::futex_used(address);
     result
 }
 
@@ -153,7 +153,7 @@ unsafe fn wait(address: usize, expected: u32, bits: u32, duration: Option<Durati
         true => unsafe { raw::load(variable.as_ptr()) },
         false => variable.load(Ordering::SeqCst),
     };
-    door::futex_used();
+    door::futex_used(address);
     if found != expected {
         return Err(EAGAIN);
     }

@@ -125,15 +125,17 @@ fn random_programs_of_all_orders_come_to_the_same_however_they_are_searched() {
 fn random_programs_on_the_real_std_come_to_the_same_however_they_are_searched() {
     let _alone = tool::alone();
     let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
-    let test = format!(
-        "test -p icb-demo --features random --test foreign --ignored --target-dir {} --max-bound 2 --message-format json",
-        target.display()
-    );
-    let expected = results(&icb(&format!("{test} --reduction none")));
-    let failing = expected.values().filter(|result| result.is_err()).count();
-    assert!(expected.len() == 40 && (5..35).contains(&failing), "{failing} of {} fail", expected.len());
-    for options in ["", "--at-once", "--reduction visited"] {
-        same(&results(&icb(&format!("{test} {options}"))), &expected, options);
+    for program in ["foreign", "real_std"] {
+        let test = format!(
+            "test -p icb-demo --features random --test {program} --ignored --target-dir {} --max-bound 2 --message-format json",
+            target.display()
+        );
+        let expected = results(&icb(&format!("{test} --reduction none")));
+        let failing = expected.values().filter(|result| result.is_err()).count();
+        assert!(expected.len() == 40 && (5..35).contains(&failing), "{failing} of {} fail", expected.len());
+        for options in ["", "--at-once", "--reduction visited"] {
+            same(&results(&icb(&format!("{test} {options}"))), &expected, &format!("{program} {options}"));
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::coroutine::Coroutine;
 use super::execution::Execution;
 use super::memory_troubles::Owner;
 use super::perform::enter;
-use crate::memory::shadow::MemoryAccess;
+use crate::memory::shadow::{MemoryAccess, Trouble};
 use crate::program::{Granularity, Place};
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation};
 use std::cell::Cell;
@@ -302,28 +302,30 @@ impl Execution {
         self.finish_many(operation, 0, None);
     }
 
+    #[inline(always)]
+    fn note_in_shadow(&mut self, hooked: Hooked) -> Option<Trouble> {
+        let me = self.current;
+        let clock = &self.threads[me].clock.clock;
+        let Hooked { address, size, write, place } = hooked;
+        self.shadow.access(&MemoryAccess { address, size, write, thread: me, clock, place })
+    }
+
     /// Checks an access of the running thread and takes note of it.
     #[inline]
     fn check_memory(&mut self, hooked: Hooked) {
         self.note_freed();
-        let me = self.current;
         if self.end.is_some() {
             return;
         }
         if !self.memory_notes.watched.is_empty() && self.is_own_at(hooked.place) {
             return;
         }
-        let clock = &self.threads[me].clock.clock;
-        let access = MemoryAccess {
-            address: hooked.address,
-            size: hooked.size,
-            write: hooked.write,
-            thread: me,
-            clock,
-            place: hooked.place,
-        };
         let count = self.shadow.granule_count();
-        let trouble = self.shadow.access(&access);
+        let mut trouble = self.note_in_shadow(hooked);
+        if matches!(trouble, Some(Trouble::Race(_))) && self.look_at_futexes() {
+            // Something had been acquired where that is not seen.
+            trouble = self.note_in_shadow(hooked);
+        }
         if self.shadow.granule_count() != count {
             self.note_new_memory(hooked);
         }

@@ -88,6 +88,15 @@ impl Execution {
             && !self.threads.mine().spins.has_secrets()
     }
 
+    /// The same, after a look at what the thread has done since its last step where it is not seen.
+    #[inline]
+    pub(super) fn only_tells_now(&mut self) -> bool {
+        if self.accesses_hooked && !self.giving_up && self.end.is_none() {
+            self.look_at_futexes();
+        }
+        self.only_tells()
+    }
+
     /// [`decide`](Self::decide), where the chooser is told of every step: in short what is done otherwise, if that is all that is not
     /// as usual.
     #[inline(never)]

@@ -530,6 +530,7 @@ impl Execution {
     fn note_new_blocks(&mut self) {
         while let Some((index, block)) = self.quarantine.next_news() {
             if self.accesses_hooked {
+                self.foreign.futexes.forget(block.start, block.size);
                 self.memory_freed(block.start, block.size);
             }
             let mut gone = std::mem::take(&mut self.gone);

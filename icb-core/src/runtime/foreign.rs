@@ -3,15 +3,15 @@
 //! step before, and what they release and acquire orders what threads do: memory that an `Arc` of `std` keeps alive is freed after all
 //! uses of it. So their order matters, and so do the values they leave: reductions are told.
 //!
-//! What `std` brings compiled (the slow paths of its `Once` and of its locks) is not told of. Who acquires a value that none of the operations seen has
-//! left there has acquired it from such code: it counts as ordered after all that the others have done. Where such code waits for a futex, or wakes
-//! who does, it may have done anything to variables of a futex's size.
+//! What `std` brings compiled (the slow paths of its `Once` and of its locks) is not told of: `futexes` finds out what that has done.
+//! Elsewhere, who acquires a value that none of the operations seen has left there counts as ordered after all that the others have done.
 
 use super::accesses::running_hooked;
 use super::address_map::{Kind, key};
 use super::allocator::aside;
 use super::arena::UNIT;
 use super::execution::Execution;
+use super::futexes::{Futexes, SIZE};
 use crate::clock::VectorClock;
 use crate::memory::happens_before::AtomicClock;
 use crate::memory::window;
@@ -24,30 +24,33 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Those seen in the running execution.
 #[derive(Default, Debug)]
 pub(super) struct Variables {
-    by_address: HashMap<usize, Variable, BuildHasherDefault<ByAddress>>,
-    /// Stands for all that may be futexes: who uses one reads it, and code that is not seen writes it.
-    futexes: Option<ObjectId>,
+    pub(super) by_address: HashMap<usize, Variable, BuildHasherDefault<ByAddress>>,
+    pub(super) futexes: Futexes,
 }
 
 impl Variables {
     pub(super) fn clear(&mut self) {
         self.by_address.clear();
-        self.futexes = None;
+        self.futexes.clear();
     }
 }
 
 /// One of them.
 #[derive(Debug)]
 pub(super) struct Variable {
-    clock: AtomicClock,
-    object: ObjectId,
+    pub(super) clock: AtomicClock,
+    pub(super) object: ObjectId,
     /// What the operation seen last has left there.
     value: u64,
-    may_be_futex: bool,
+    /// Its number among those that may be futexes.
+    futex: Option<usize>,
 }
 
-/// The size of a futex, in bytes.
-const FUTEX: usize = 4;
+impl Variable {
+    pub(super) fn is_futex(&self) -> bool {
+        self.futex.is_some()
+    }
+}
 
 /// An address is spread over the bits of its hash.
 #[derive(Default, Debug)]
@@ -125,7 +128,7 @@ pub(super) fn happened<V>(variable: *mut V, done: Done, order: i32, before: u64,
     let Some(running) = running_hooked() else { return };
     running.with(|e| {
         if !e.giving_up && e.end.is_none() {
-            let (address, may_be_futex) = (variable.addr(), size_of::<V>() == FUTEX);
+            let (address, may_be_futex) = (variable.addr(), size_of::<V>() == SIZE);
             e.foreign_operation(Foreign {
                 address,
                 may_be_futex,
@@ -134,24 +137,6 @@ pub(super) fn happened<V>(variable: *mut V, done: Done, order: i32, before: u64,
                 before,
                 after,
             });
-        }
-    });
-}
-
-/// The calling thread is in code that is not seen, and is about to use a futex, or has: what it has released with variables that may be futexes,
-/// and acquired from them, is not known.
-pub fn futex_used() {
-    let Some(running) = running_hooked() else { return };
-    running.with(|e| {
-        if let Some(object) = e.foreign.futexes
-            && !e.giving_up
-            && e.end.is_none()
-        {
-            let clock = &mut e.threads.mine().clock;
-            for known in e.foreign.by_address.values().filter(|known| known.may_be_futex) {
-                clock.load(&known.clock, Ordering::Acquire);
-            }
-            e.tell_touched(Access { object, mode: Mode::Write });
         }
     });
 }
@@ -192,13 +177,12 @@ impl Execution {
         // What has been freed so far was freed without that.
         self.note_freed();
         let me = self.current;
-        let known = self.foreign.by_address.get(&address).map(|known| known.value);
         let reads = done != Done::Store;
-        if known.is_some_and(|value| reads && value != before) && order.acquires() {
-            self.acquire_from_all();
-        }
-        if known.is_none() {
-            self.enter_foreign(address, before, may_be_futex);
+        match self.foreign.by_address.get(&address).map(|known| (known.value, known.futex)) {
+            None => self.enter_foreign(address, before, may_be_futex),
+            Some((_, Some(futex))) if reads => self.look_at_futex(futex, before as u32),
+            Some((value, _)) if reads && value != before && order.acquires() => self.acquire_from_all(),
+            Some(_) => {}
         }
         let clock = &mut self.threads.mine().clock;
         let Some(known) = self.foreign.by_address.get_mut(&address) else { return };
@@ -211,10 +195,11 @@ impl Execution {
             Done::Store => clock.store(me, &mut known.clock, order),
         }
         known.value = after;
+        let futex = known.futex;
         let access = Access { object: known.object, mode: done.mode(address, after) };
         self.tell_touched(access);
-        if let Some(object) = self.foreign.futexes.filter(|_| may_be_futex) {
-            self.tell_touched(Access { object, mode: Mode::Read });
+        if let Some(futex) = futex {
+            self.note_futex(futex, after as u32);
         }
     }
 
@@ -230,12 +215,12 @@ impl Execution {
         let at: *const () = std::ptr::without_provenance(address);
         let object = self.register(ObjectClass::Atomic, "an atomic variable of std", at, None);
         aside(|| {
-            let new = Variable { clock: AtomicClock::default(), object, value, may_be_futex };
+            let futex = may_be_futex.then(|| self.foreign.futexes.enter(address, value as u32));
+            let new = Variable { clock: AtomicClock::default(), object, value, futex };
             self.foreign.by_address.insert(address, new)
         });
-        if may_be_futex && self.foreign.futexes.is_none() {
-            let all = self.register(ObjectClass::Atomic, "the futexes of std", std::ptr::null(), None);
-            self.foreign.futexes = Some(all);
+        if may_be_futex {
+            self.attend();
         }
     }
 

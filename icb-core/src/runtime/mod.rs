@@ -16,6 +16,7 @@ mod debugger;
 mod decision;
 mod execution;
 mod foreign;
+mod futexes;
 mod hashing;
 mod histories;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -63,7 +64,8 @@ pub use calls::{
 };
 pub use coroutine::running_stack;
 pub use execution::Settings;
-pub use foreign::{futex_used, is_foreign};
+pub use foreign::is_foreign;
+pub use futexes::futex_used;
 pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
 pub use memory_troubles::memory_unmapped;
@@ -837,6 +839,7 @@ fn end_attentively(running: &Running, panicked: bool) {
             return;
         }
         e.note_freed();
+        e.look_at_futexes();
         e.threads[me].unwinding = false;
         e.threads[me].panicked = panicked;
         if panicked && me == 0 {

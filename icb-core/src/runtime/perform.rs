@@ -69,7 +69,7 @@ fn enter_usually(running: &Running, operation: Operation, place: Place) {
 /// [`enter`], where something is not as usual.
 #[inline(never)]
 fn enter_attentively(running: &Running, operation: Operation, place: Place) {
-    if running.with(|e| !e.wants_more || e.only_tells()) {
+    if running.with(|e| !e.wants_more || e.only_tells_now()) {
         return enter_usually(running, operation, place);
     }
     if running.quickly(|e| e.giving_up) {
