@@ -106,14 +106,25 @@ struct Entry {
     parts: u8,
     /// The bytes that the one cell is about.
     bytes: u8,
+    /// The bytes that are those of atomic variables.
+    atomic: u8,
     cell: Cell,
 }
 
 /// Instead of the number of its parts: the granule has been freed.
 const FREED: u8 = u8::MAX;
+/// Beside the number of its parts: there are atomic variables in the granule.
+const ATOMIC: u8 = 0x40;
 
 impl Entry {
-    const NONE: Entry = Entry { granule: 0, epoch: 0, first: 0, parts: 0, bytes: 0, cell: Cell::NEW };
+    const NONE: Entry =
+        Entry { granule: 0, epoch: 0, first: 0, parts: 0, bytes: 0, atomic: 0, cell: Cell::NEW };
+
+    /// The number of its parts, if it has not been freed.
+    #[inline]
+    const fn part_count(&self) -> Option<usize> {
+        if self.parts == FREED { None } else { Some((self.parts & !ATOMIC) as usize) }
+    }
 }
 
 /// Some bytes of a granule, and what is known of them. Parts do not overlap.
@@ -141,6 +152,8 @@ pub struct Shadow {
     /// Freed blocks, but for small ones where there are many: first byte, and the one after the last, by address. What had
     /// been touched before is marked besides, so these are looked through only when a granule is touched for the first time.
     freed: Vec<(usize, usize)>,
+    /// Granules in which plain accesses have met atomic variables, to be taken.
+    pub met_atomics: Vec<usize>,
 }
 
 impl Default for Shadow {
@@ -154,6 +167,7 @@ impl Default for Shadow {
             reads: Vec::new(),
             reads_used: 0,
             freed: Vec::new(),
+            met_atomics: Vec::new(),
         }
     }
 }
@@ -164,6 +178,15 @@ const fn mask(first: usize, count: usize) -> u8 {
     (((1u16 << count) - 1) << first) as u8
 }
 
+/// The granules that these bytes lie in, each with a mask of its bytes.
+fn granules(address: usize, size: usize) -> impl Iterator<Item = (usize, u8)> {
+    let end = address + size;
+    (address / GRANULE..end.div_ceil(GRANULE)).map(move |granule| {
+        let (from, to) = (address.max(granule * GRANULE), end.min((granule + 1) * GRANULE));
+        (granule, mask(from % GRANULE, to - from))
+    })
+}
+
 impl Shadow {
     /// An execution begins: nothing is known. Epochs are never zero and never come back.
     pub fn begin(&mut self, epoch: u32) {
@@ -172,6 +195,7 @@ impl Shadow {
         self.parts.clear();
         self.reads_used = 0;
         self.freed.clear();
+        self.met_atomics.clear();
     }
 
     /// Granules that the execution has touched.
@@ -268,10 +292,8 @@ impl Shadow {
     /// Nothing is noted of it but that it is freed: whatever is done to it from now on is wrong.
     fn free_entry(&mut self, index: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let entry = &mut self.entries[index];
-        let count = std::mem::replace(&mut entry.parts, FREED);
-        if count == FREED {
-            return None;
-        }
+        let count = entry.part_count()?;
+        entry.parts = FREED;
         let address = entry.granule * GRANULE;
         let trouble = |bytes: u8, cell: &Cell| {
             let address = address + bytes.trailing_zeros() as usize;
@@ -281,7 +303,7 @@ impl Shadow {
             return if entry.bytes == 0 { None } else { trouble(entry.bytes, &entry.cell) };
         }
         let first = entry.first as usize;
-        let parts = &self.parts[first..first + usize::from(count)];
+        let parts = &self.parts[first..first + count];
         parts.iter().find_map(|part| trouble(part.bytes, &part.cell))
     }
 
@@ -374,16 +396,19 @@ impl Shadow {
     fn touch(&mut self, index: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let entry = &mut self.entries[index];
         let address = entry.granule * GRANULE;
-        if entry.parts == FREED {
+        let Some(count) = entry.part_count() else {
             return Some(Trouble::Freed { address: address + bytes.trailing_zeros() as usize });
+        };
+        if entry.atomic & bytes != 0 {
+            self.met_atomics.push(entry.granule);
         }
-        if entry.parts == 0 {
+        if count == 0 {
             if entry.bytes == bytes || entry.bytes == 0 {
                 entry.bytes = bytes;
                 let address = address + bytes.trailing_zeros() as usize;
                 return entry.cell.access(&mut self.reads, &mut self.reads_used, address, access);
             }
-            entry.parts = 1;
+            entry.parts += 1;
             entry.first = self.parts.len() as u32;
             self.parts.push(Part { bytes: entry.bytes, cell: entry.cell });
             self.parts.resize(self.parts.len() + GRANULE - 1, Part::NONE);
@@ -393,10 +418,10 @@ impl Shadow {
 
     /// Touches those parts of a granule that these bytes are, which may be new ones.
     fn touch_parts(&mut self, index: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
-        let Entry { granule, first, parts: count, .. } = self.entries[index];
-        let (first, address) = (first as usize, granule * GRANULE);
-        let (mut trouble, mut left, mut end) = (None, bytes, first + usize::from(count));
-        for at in first..first + usize::from(count) {
+        let Entry { granule, first, parts, .. } = self.entries[index];
+        let (first, address, count) = (first as usize, granule * GRANULE, usize::from(parts & !ATOMIC));
+        let (mut trouble, mut left, mut end) = (None, bytes, first + count);
+        for at in first..first + count {
             let part = self.parts[at];
             let common = part.bytes & bytes;
             if common == 0 {
@@ -427,8 +452,52 @@ impl Shadow {
             self.parts[end] = Part { bytes: left, cell };
             end += 1;
         }
-        self.entries[index].parts = (end - first) as u8;
+        self.entries[index].parts = (parts & ATOMIC) | (end - first) as u8;
         trouble
+    }
+
+    /// These bytes are an atomic variable's: plain accesses of them are told in `met_atomics`.
+    pub fn enter_atomic(&mut self, address: usize, size: usize) {
+        for (granule, bytes) in granules(address, size) {
+            let index = self.entry(granule);
+            let entry = &mut self.entries[index];
+            entry.atomic |= bytes;
+            entry.parts |= ATOMIC;
+        }
+    }
+
+    /// With which plain access an atomic one of these bytes is not ordered, if one of the two writes.
+    #[must_use]
+    pub fn unordered_with_atomic(&self, access: &MemoryAccess<'_>) -> Option<EarlierAccess> {
+        self.cells(access.address, access.size).find_map(|(address, cell)| {
+            let unordered = match access.write {
+                true => cell.unordered_before_write(&self.reads, access.clock),
+                false => cell.unordered_write(access.clock),
+            };
+            let Unordered { thread, write, place } = unordered?;
+            Some(EarlierAccess { address, thread: thread as usize, write, place })
+        })
+    }
+
+    /// Whether all plain accesses to these bytes happen before a thread with this clock.
+    #[must_use]
+    pub fn is_seen_by(&self, address: usize, size: usize, clock: &VectorClock) -> bool {
+        self.cells(address, size).all(|(_, cell)| cell.unordered_before_write(&self.reads, clock).is_none())
+    }
+
+    /// What is known of these bytes, with the first one of each cell.
+    fn cells(&self, address: usize, size: usize) -> impl Iterator<Item = (usize, &Cell)> {
+        granules(address, size).flat_map(move |(granule, bytes)| {
+            let entry = self.find(granule).map(|index| &self.entries[index]);
+            let count = entry.and_then(Entry::part_count);
+            let one = entry.filter(|_| count == Some(0)).map(|entry| (entry.bytes, &entry.cell));
+            let first = entry.map_or(0, |entry| entry.first as usize);
+            let parts = if let Some(count @ 1..) = count { &self.parts[first..first + count] } else { &[] };
+            let cells = one.into_iter().chain(parts.iter().map(|part| (part.bytes, &part.cell)));
+            cells
+                .filter(move |(own, _)| own & bytes != 0)
+                .map(move |(own, cell)| (granule * GRANULE + (own & bytes).trailing_zeros() as usize, cell))
+        })
     }
 
     fn copy_reads(&mut self, from: u32) -> u32 {

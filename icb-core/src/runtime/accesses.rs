@@ -245,13 +245,29 @@ impl Execution {
     /// Memory is accessed that the execution had not touched before: it may be on the stack of another thread.
     #[cold]
     fn note_new_memory(&mut self, hooked: Hooked) {
+        self.note_reached(hooked.address, hooked.size);
+    }
+
+    /// The running thread reaches this memory: it may be on the stack of another thread.
+    pub(super) fn note_reached(&mut self, address: usize, size: usize) {
         for thread in (0..self.thread_count).filter(|&thread| thread != self.current) {
-            let bottom = self.threads[thread].stack_bottom;
-            let size = self.threads[thread].coroutine.as_ref().map_or(0, Coroutine::stack_size);
-            if (bottom.saturating_sub(size)..bottom).contains(&hooked.address) {
-                self.shared_stacks.reach(thread, bottom, hooked.address, hooked.size);
+            if self.is_on_stack_of(thread, address) {
+                self.shared_stacks.reach(thread, self.threads[thread].stack_bottom, address, size);
             }
         }
+    }
+
+    fn is_on_stack_of(&self, thread: usize, address: usize) -> bool {
+        let bottom = self.threads[thread].stack_bottom;
+        let size = self.threads[thread].coroutine.as_ref().map_or(0, Coroutine::stack_size);
+        (bottom.saturating_sub(size)..bottom).contains(&address)
+    }
+
+    /// Whether the memory is on the running thread's own stack, where nobody else reaches it.
+    pub(super) fn is_on_private_stack(&self, address: usize) -> bool {
+        let me = self.current;
+        let (start, end) = self.shared_stacks.of(me, self.threads[me].stack_bottom);
+        self.is_on_stack_of(me, address) && !(start..end).contains(&address)
     }
 
     /// Whether accesses at this place of the program are scheduling points.
@@ -334,6 +350,9 @@ impl Execution {
         }
         if let Some(trouble) = trouble {
             self.in_trouble(hooked, trouble);
+        }
+        if !self.shadow.met_atomics.is_empty() {
+            self.check_with_atomics(hooked);
         }
     }
 

@@ -26,6 +26,8 @@ pub(crate) const fn key(address: usize, kind: Kind) -> usize {
 
 /// The value of an object whose memory has been freed.
 pub(crate) const GONE: u32 = u32::MAX;
+/// A bit beside an atomic variable's number: its operations take the long way (see `mixed`).
+pub(crate) const ASIDE: u32 = 1 << 31;
 
 /// In the place of a kind in the entries that say where in a stretch of memory there are objects of one kind: a bit for each
 /// granule.

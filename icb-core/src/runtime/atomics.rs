@@ -2,7 +2,7 @@
 //! nearly every program goes, so the short way stands apart: the variable is known, nothing is to be looked at more closely, and
 //! the thread goes on by itself. Whatever needs more is done by functions that the short way ends with.
 
-use super::address_map::{GONE, Kind, key};
+use super::address_map::{ASIDE, GONE, Kind, key};
 use super::addressed::check_freed;
 use super::execution::{Execution, Next};
 use super::outsider::outside;
@@ -126,7 +126,7 @@ impl AtomicStep {
         written: Option<u64>,
     ) {
         let short = self.running.with(|e| {
-            let done = e.attention && !e.wants_more && shortly(e, self.object);
+            let done = e.attention && !e.closely && shortly(e, self.object);
             if done {
                 e.tell_announced(mode);
             }
@@ -142,8 +142,8 @@ impl AtomicStep {
     pub fn finish(self, read: Option<u64>, written: Option<u64>) {
         self.running.with(|e| {
             if !(e.attention && e.giving_up) {
-                if e.settings.weak_memory {
-                    e.finish_weakly(self.object, read, written);
+                if e.finishes_apart {
+                    e.finish_apart(self.object, read, written);
                 } else {
                     e.finish_atomic(self.object, read, written);
                 }
@@ -195,7 +195,25 @@ fn enter(
 #[inline(never)]
 fn enter_unknown(running: &'static Running, target: AtomicRef, action: Action, place: Place) -> ObjectId {
     let object = running.with(|e| e.atomic_object(target, place));
+    if running.quickly(|e| e.mixed.is_on) {
+        return enter_checked(running, target, object, action, place);
+    }
     enter_known(running, target, object, action, place)
+}
+
+/// Accesses to plain memory are checked, and the variable may be some.
+#[inline(never)]
+fn enter_checked(
+    running: &'static Running,
+    target: AtomicRef,
+    object: ObjectId,
+    action: Action,
+    place: Place,
+) -> ObjectId {
+    running.with(|e| e.look_at_variable(target, object));
+    let object = enter_known(running, target, object, action, place);
+    running.with(|e| e.begin_long_way(object));
+    object
 }
 
 #[inline(always)]
@@ -412,13 +430,13 @@ impl Execution {
             return None;
         }
         let object = self.map.get_soon(key(target.address.addr(), Kind::Atomic))?;
-        (object != GONE).then(|| ObjectId::new(object as usize))
+        (object < ASIDE).then(|| ObjectId::new(object as usize))
     }
 
     fn atomic_object(&mut self, target: AtomicRef, place: Place) -> ObjectId {
         self.note_freed();
         match self.map.get(key(target.address.addr(), Kind::Atomic)) {
-            Some(object) if object != GONE => ObjectId::new(object as usize),
+            Some(object) if object != GONE => ObjectId::new((object & !ASIDE) as usize),
             known => self.first_atomic_use(target, place, known.is_some()),
         }
     }
@@ -426,6 +444,9 @@ impl Execution {
     #[cold]
     fn first_atomic_use(&mut self, target: AtomicRef, place: Place, gone: bool) -> ObjectId {
         let object = self.enter_at(Kind::Atomic, target.address, target.of.name, place, gone);
+        if self.mixed.is_on && self.end.is_none() {
+            self.map.insert(key(target.address.addr(), Kind::Atomic), object.index() as u32 | ASIDE);
+        }
         if super::image::contains(target.address) {
             self.statics.keep_atomic(target.address, target.of.size);
         }

@@ -5,9 +5,10 @@
 //! a coroutine switch happens only when another thread is chosen. Code here must not hold a reference to the
 //! execution across a switch: the functions that may switch take a raw pointer.
 
-use super::address_map::{AddressMap, Kind, key, lines};
+use super::address_map::{ASIDE, AddressMap, Kind, key, lines};
 use super::coasting::Coasting;
 use super::coroutine::Pool;
+use super::mixed::Mixed;
 use super::objects::Object;
 use super::slots::Slots;
 use crate::memory::shadow::Shadow;
@@ -149,6 +150,10 @@ pub(super) struct Execution {
     pub(super) attention: bool,
     /// It is not only that the chooser is told of every step. Where that is all, the short ways are taken, and tell.
     pub(super) wants_more: bool,
+    /// As `wants_more`, and besides for the time of a step on a variable that is plain memory too.
+    pub(super) closely: bool,
+    /// Atomic steps are completed by `mixed` if not the short way.
+    pub(super) finishes_apart: bool,
     /// Some crate of the program reports its accesses to plain memory.
     pub(super) accesses_hooked: bool,
     /// Whether a free has to come after the uses of what lies there.
@@ -165,6 +170,7 @@ pub(super) struct Execution {
     /// More is written down of each access than its place in the shadow.
     pub(super) notes_accesses: bool,
     pub(super) shadow: Shadow,
+    pub(super) mixed: Mixed,
     /// Where else than on its own stack and in blocks a thread may have changed something. Only for as long as it is looked.
     pub(super) elsewhere: Vec<super::arena::Range>,
     /// Kept from one execution to the next.
@@ -321,6 +327,9 @@ impl Execution {
             slow_from: 0,
             attention: false,
             wants_more: false,
+            closely: false,
+            finishes_apart: false,
+            mixed: Mixed::default(),
             accesses_hooked: false,
             checks_frees: false,
             compares_stacks: false,
@@ -397,6 +406,8 @@ impl Execution {
             self.memory_notes.begin();
             self.foreign.clear();
         }
+        self.mixed.begin(self.accesses_hooked && !self.settings.promote);
+        self.finishes_apart = self.settings.weak_memory || self.mixed.is_on;
         self.enabled.clear();
         self.early.clear();
         self.idle.clear();
@@ -425,6 +436,7 @@ impl Execution {
         }
         self.observer = observer;
         self.wants_more = observer.is_some() || (self.tells && self.ledger.keeps_histories);
+        self.closely = self.wants_more;
         self.attention = self.every_point || self.wants_more;
         self.foreseen = Script::of(self.chooser_mut().foreseen());
         // SAFETY: see `observe_step`.
@@ -456,6 +468,7 @@ impl Execution {
     pub(super) fn attend(&mut self) {
         self.attention = true;
         self.wants_more = true;
+        self.closely = true;
     }
 
     /// This thread runs from now on.
@@ -536,7 +549,7 @@ impl Execution {
             let mut gone = std::mem::take(&mut self.gone);
             self.map.forget_block(block.start, block.size, &mut gone);
             for object in gone.drain(..) {
-                let object = ObjectId::new(object as usize);
+                let object = ObjectId::new((object & !ASIDE) as usize);
                 self.tell_freed(object);
                 if self.checks_frees {
                     self.check_free(object, block.start);

@@ -112,7 +112,13 @@ impl Execution {
         self.fail(failure);
     }
 
-    fn memory_access(&mut self, address: usize, thread: usize, write: bool, place: usize) -> RaceAccess {
+    pub(super) fn memory_access(
+        &mut self,
+        address: usize,
+        thread: usize,
+        write: bool,
+        place: usize,
+    ) -> RaceAccess {
         let mut access = RaceAccess::new(ThreadId::new(thread), write);
         if self.observer.is_none() {
             return access;
@@ -143,7 +149,7 @@ impl Execution {
 
     /// Whether an earlier access at this place was one of the program under test. Where it was not, or could have been either, the
     /// place is watched.
-    fn is_of_program(&mut self, place: usize) -> bool {
+    pub(super) fn is_of_program(&mut self, place: usize) -> bool {
         match self.owner(place) {
             Owner::Program => true,
             Owner::Library if self.memory_notes.watched.contains(&place) => true,
@@ -168,21 +174,21 @@ impl Execution {
     }
 
     /// Whether the access is made on behalf of the mirrored library, by way of a function of `std`.
-    fn own_code_runs(&mut self) -> bool {
+    pub(super) fn own_code_runs(&mut self) -> bool {
         let frames = super::allocator::aside(|| self.resolver.frames(&super::backtrace::addresses()));
         let mut frames = frames.iter().skip_while(|frame| is_engine_frame(frame) || is_hook(frame));
         frames.find(|frame| tells_owner(frame)).is_some_and(is_own_frame)
     }
 }
 
-fn side(access: &RaceAccess, verb: &str) -> String {
+pub(super) fn side(access: &RaceAccess, verb: &str) -> String {
     match &access.location {
         Some(location) => format!("{verb} by {} at {location}", access.thread),
         None => format!("{verb} by {}", access.thread),
     }
 }
 
-fn verb(access: &RaceAccess) -> &'static str {
+pub(super) fn verb(access: &RaceAccess) -> &'static str {
     if access.write { "write" } else { "read" }
 }
 

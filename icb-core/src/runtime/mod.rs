@@ -27,6 +27,7 @@ mod leaks;
 mod ledger;
 mod left_panics;
 mod memory_troubles;
+mod mixed;
 mod object;
 mod objects;
 mod outsider;
@@ -240,6 +241,8 @@ pub struct Promoted {
     stacks: shared_stacks::SharedStacks,
     /// Places where it matters who has called the function that they are in.
     watched: std::collections::HashSet<usize>,
+    /// The times of writes of atomic variables matter.
+    keeps_writes: bool,
 }
 
 /// A closure, run as thread 0 of each execution.
@@ -306,6 +309,7 @@ impl CoroutineProgram {
             places: e.promoted.clone(),
             stacks: e.shared_stacks.clone(),
             watched: e.memory_notes.watched.clone(),
+            keeps_writes: e.mixed.keeps_writes,
         })
     }
 
@@ -331,7 +335,8 @@ impl CoroutineProgram {
             let points = e.promoted.iter().map(|&place| image::relative(place) as u64);
             let points = points.chain(e.shared_stacks.to_points());
             let watched = e.memory_notes.watched.iter().map(|&place| image::relative(place) as u64);
-            format!("{}\n{}\n", line(points.collect()), line(watched.collect()))
+            let writes = u8::from(e.mixed.keeps_writes);
+            format!("{}\n{}\n{writes}\n", line(points.collect()), line(watched.collect()))
         })
     }
 
@@ -341,10 +346,13 @@ impl CoroutineProgram {
         let mut numbers = || -> Vec<u64> {
             lines.next().unwrap_or("").split(' ').filter_map(|word| word.parse().ok()).collect()
         };
-        let (points, watched) = (numbers(), numbers());
+        let (points, watched, writes) = (numbers(), numbers(), numbers());
         self.promote_points(&points);
         let watched = watched.into_iter().map(|place| image::absolute(place as usize));
-        self.running.with(|e| e.memory_notes.watched.extend(watched));
+        self.running.with(|e| {
+            e.memory_notes.watched.extend(watched);
+            e.mixed.keeps_writes |= writes == [1];
+        });
     }
 
     /// Takes over what another program has found out.
@@ -352,6 +360,7 @@ impl CoroutineProgram {
         self.running.with(|e| {
             (e.promoted, e.shared_stacks) = (promoted.places, promoted.stacks);
             e.memory_notes.watched = promoted.watched;
+            e.mixed.keeps_writes = promoted.keeps_writes;
         });
     }
 

@@ -12,13 +12,12 @@ use crate::program::Place;
 use crate::trace::{Mode, ObjectId, Operation, RaceAccess, ThreadId, table};
 use std::collections::HashMap;
 
-/// Where each thread has used each object last; written down in a replay only.
+/// Where each thread has used each object last, by reading and by writing; written down in a replay only.
 #[derive(Debug, Default)]
-pub(super) struct Uses(HashMap<(ObjectId, usize), Use>);
+pub(super) struct Uses(HashMap<(ObjectId, usize, bool), Use>);
 
 #[derive(Debug)]
 struct Use {
-    write: bool,
     place: Option<Place>,
     addresses: Vec<usize>,
     /// Steps taken before.
@@ -69,7 +68,7 @@ impl Execution {
         for access in &self.accesses {
             let write = access.mode != Mode::Read;
             let (addresses, after_steps) = (addresses.to_vec(), self.step_count);
-            self.uses.0.insert((access.object, me), Use { write, place, addresses, after_steps });
+            self.uses.0.insert((access.object, me, write), Use { place, addresses, after_steps });
         }
     }
 
@@ -100,14 +99,20 @@ impl Execution {
         self.fail_by_free(first, &format!("{used} in it has been used"), "use", block);
     }
 
-    fn earlier_use(&mut self, object: ObjectId, earlier: Earlier) -> RaceAccess {
+    pub(super) fn earlier_use(&mut self, object: ObjectId, earlier: Earlier) -> RaceAccess {
         let Earlier { thread, write } = earlier;
         if let State::Cell(cell) = &self.objects[object.index()].state {
             return cell.access(thread, write);
         }
+        let of = |write| self.uses.0.get(&(object, thread, write)).map(|known| (known.after_steps, write));
+        let last = of(true).max(of(false)).map_or(write, |(_, write)| write);
+        self.use_of(object, thread, last)
+    }
+
+    /// The last use of an object by a thread that has, or has not, written.
+    pub(super) fn use_of(&mut self, object: ObjectId, thread: usize, write: bool) -> RaceAccess {
         let mut access = RaceAccess::new(ThreadId::new(thread), write);
-        if let Some(known) = self.uses.0.get(&(object, thread)) {
-            access.write = known.write;
+        if let Some(known) = self.uses.0.get(&(object, thread, write)) {
             access.after_steps = Some(known.after_steps);
             access.backtrace = aside(|| self.resolver.frames(&known.addresses));
             // A lock is let go of inside the mirrored library.

@@ -40,6 +40,24 @@ sites! {
     raw_read_3 raw_write_3 raw_add_3 raw_half_3 raw_copy_3;
 }
 
+/// Reads plain memory.
+pub(crate) fn read(from: *const u64) -> u64 {
+    // SAFETY: what the caller points to is there; races are what is looked for.
+    unsafe { READ[0](from) }
+}
+
+/// Writes plain memory.
+pub(crate) fn write(to: *mut u64, value: u64) {
+    // SAFETY: as above.
+    unsafe { WRITE[1](to, value) };
+}
+
+/// Writes the upper half of a word.
+pub(crate) fn write_half(to: *mut u64, value: u32) {
+    // SAFETY: as above.
+    unsafe { HALF[2](to, value) };
+}
+
 /// What each thread saw, in its order, and what the memory holds at the end.
 pub(crate) type Record = Vec<Vec<u64>>;
 
@@ -102,6 +120,12 @@ fn walk(shared: &Shared, thread: usize, code: &[Instruction]) {
             Instruction::Count(flag) => {
                 shared.note(thread, shared.flags[flag].fetch_add(1, Ordering::AcqRel));
             }
+            Instruction::Peek(flag) => {
+                // SAFETY: as above.
+                shared.note(thread, unsafe { READ[site](shared.flags[flag].as_ptr()) });
+            }
+            // SAFETY: as above.
+            Instruction::Poke(flag, value) => unsafe { WRITE[site](shared.flags[flag].as_ptr(), value) },
             Instruction::Lock => guard = Some(shared.lock.lock().unwrap_or_else(PoisonError::into_inner)),
             Instruction::Unlock => drop(guard.take()),
         }

@@ -31,6 +31,10 @@ pub(crate) enum Instruction {
     Await(usize, bool),
     /// Counts a flag up and notes what it was.
     Count(usize),
+    /// Reads a flag as plain memory and notes it.
+    Peek(usize),
+    /// Writes a flag as plain memory.
+    Poke(usize, u64),
     /// Takes the lock.
     Lock,
     /// Gives the lock back.
@@ -69,6 +73,22 @@ fn access(random: &mut Random, words: &[usize]) -> Instruction {
     }
 }
 
+fn flag_access(random: &mut Random, thread: usize, code: &mut Vec<Instruction>) {
+    let plain = match random.below(3) {
+        0 => Instruction::Poke(0, 2),
+        _ => Instruction::Peek(0),
+    };
+    let strong = random.below(3) > 0;
+    match (random.below(6), thread % 2) {
+        (0..2, _) => code.push(plain),
+        (2, _) => code.push(Instruction::Publish(0, strong)),
+        (3, 0) => code.extend([Instruction::Await(1, strong), plain]),
+        (3, _) => code.extend([Instruction::Count(0), Instruction::Publish(1, strong)]),
+        (4, _) => code.extend([Instruction::Lock, plain, Instruction::Unlock]),
+        _ => code.extend([Instruction::Lock, Instruction::Count(0), Instruction::Unlock]),
+    }
+}
+
 /// How the threads of a program agree on who may touch what; without one, anybody touches anything.
 fn part(random: &mut Random, thread: usize, style: usize, longest: usize) -> Vec<Instruction> {
     let all: Vec<usize> = (0..WORDS).collect();
@@ -96,7 +116,9 @@ fn part(random: &mut Random, thread: usize, style: usize, longest: usize) -> Vec
             }
             // Each thread its own word.
             (2, 0..3) => code.push(access(random, &own)),
-            (3.., _) => code.push(access(random, &all)),
+            // Flags are plain memory too, sometimes after a message, or under the lock.
+            (5, 0..3) => flag_access(random, thread, &mut code),
+            (3..5, _) => code.push(access(random, &all)),
             _ => code.push(Instruction::Count(random.below(FLAGS))),
         }
     }
@@ -106,7 +128,7 @@ fn part(random: &mut Random, thread: usize, style: usize, longest: usize) -> Vec
 /// The program of a seed.
 pub(crate) fn program(seed: u64) -> Program {
     let mut random = Random::new(seed.wrapping_mul(0xD6E8_FEB8_6659_FD93));
-    let style = random.below(5);
+    let style = random.below(6);
     let count = 2 - usize::from(random.below(4) == 0) * usize::from(style != 1);
     let longest = if count == 1 { 4 } else { 3 };
     let maybe = |random: &mut Random, longest| {

@@ -39,7 +39,7 @@ macro_rules! atomic {
                 f(self.0.get_mut())
             }
 
-            /// Reads the value as plain memory; no step. Unlike loom's, it is not checked against atomic operations.
+            /// Reads the value as plain memory; no step. It is checked against atomic operations where accesses to plain memory are (`--accesses`).
             ///
             /// # Safety
             /// Nobody may write at the same time.

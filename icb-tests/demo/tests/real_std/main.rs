@@ -188,19 +188,7 @@ fn note(file: &str, seen: u64) {
     file.write_all(&seen.to_le_bytes()).unwrap();
 }
 
-macro_rules! programs {
-    ($($name:ident = $number:expr),* $(,)?) => {
-        $(
-            #[test]
-            #[ignore = "for `cargo icb test --ignored`"]
-            fn $name() {
-                explore($number);
-            }
-        )*
-    };
-}
-
-programs! {
+icb_tests::numbered_tests! { explore:
     a0 = 0, a1 = 1, a2 = 2, a3 = 3, a4 = 4, a5 = 5, a6 = 6, a7 = 7, a8 = 8, a9 = 9,
     b0 = 10, b1 = 11, b2 = 12, b3 = 13, b4 = 14, b5 = 15, b6 = 16, b7 = 17, b8 = 18, b9 = 19,
     c0 = 20, c1 = 21, c2 = 22, c3 = 23, c4 = 24, c5 = 25, c6 = 26, c7 = 27, c8 = 28, c9 = 29,

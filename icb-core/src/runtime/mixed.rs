@@ -1,0 +1,229 @@
+//! Atomic variables that are accessed as plain memory too (`as_ptr`, `get_mut`, initialisation): where plain accesses are checked, these are
+//! checked against the atomic ones. A plain access knows them from the shadow, which tells of those that meet a variable. Atomic ones
+//! of a variable some of whose plain accesses not all threads have seen take a longer way, on which they are compared with those; all others take the
+//! usual one. Which of the uses of a variable were writes is written down only from when it was found to matter: an execution in which a plain read is not
+//! ordered with a use is run once more. Nothing of this where what races becomes a scheduling point (`on_race(Promote)`).
+
+use super::accesses::{GRANULE, Hooked};
+use super::address_map::{ASIDE, GONE, Kind, key};
+use super::allocator::aside;
+use super::atomics::AtomicRef;
+use super::execution::Execution;
+use super::memory_troubles::{Owner, side, verb};
+use super::threads::Life;
+use crate::memory::race::Earlier;
+use crate::memory::shadow::{EarlierAccess, MemoryAccess};
+use crate::program::Place;
+use crate::trace::{Failure, FailureKind, ObjectId, RaceAccess, ThreadId};
+
+/// What is known of the atomic variables of the running execution as memory.
+#[derive(Debug, Default)]
+pub(super) struct Mixed {
+    /// Accesses to plain memory are checked against atomic ones.
+    pub(super) is_on: bool,
+    /// When each thread has written a variable last is kept, in the clock of its object. Kept from one execution to the next.
+    pub(super) keeps_writes: bool,
+    /// The running thread is taking a step the long way.
+    takes_long_way: bool,
+    /// By object.
+    variables: Vec<Option<Variable>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Variable {
+    address: usize,
+    size: usize,
+    /// Its operations take the long way.
+    is_mixed: bool,
+}
+
+impl Mixed {
+    /// An execution begins.
+    pub(super) fn begin(&mut self, is_on: bool) {
+        self.is_on = is_on;
+        if is_on {
+            self.variables.clear();
+            self.takes_long_way = false;
+        }
+    }
+
+    fn get(&self, object: ObjectId) -> Option<Variable> {
+        self.variables.get(object.index()).copied().flatten()
+    }
+
+    fn is_mixed(&self, object: ObjectId) -> bool {
+        self.get(object).is_some_and(|variable| variable.is_mixed)
+    }
+}
+
+impl Execution {
+    /// The running thread is about to use the variable, and not the short way: from now on its memory is known as that, unless nobody else reaches it.
+    pub(super) fn look_at_variable(&mut self, target: AtomicRef, object: ObjectId) {
+        let (address, size) = (target.address.addr(), target.of.size);
+        if self.mixed.get(object).is_some() || self.end.is_some() || self.is_on_private_stack(address) {
+            return;
+        }
+        self.note_reached(address, size);
+        aside(|| {
+            self.shadow.enter_atomic(address, size);
+            let variables = &mut self.mixed.variables;
+            if variables.len() <= object.index() {
+                variables.resize(object.index() + 1, None);
+            }
+            variables[object.index()] = Some(Variable { address, size, is_mixed: true });
+        });
+        self.objects[object.index()].clock.clear();
+    }
+
+    /// The running thread takes the step that it has announced: if the variable is such a one, it is not to be completed the short way.
+    pub(super) fn begin_long_way(&mut self, object: ObjectId) {
+        if self.mixed.is_mixed(object) {
+            self.mixed.takes_long_way = true;
+            self.attention = true;
+            self.closely = true;
+        }
+    }
+
+    /// Completes an atomic step where values may be stale or accesses to plain memory are checked.
+    pub(super) fn finish_apart(&mut self, id: ObjectId, read: Option<u64>, written: Option<u64>) {
+        if std::mem::take(&mut self.mixed.takes_long_way) {
+            self.closely = self.wants_more;
+            self.attention = self.every_point || self.wants_more;
+        }
+        if self.settings.weak_memory {
+            self.finish_weakly(id, read, written);
+        } else {
+            self.finish_atomic(id, read, written);
+        }
+        if self.mixed.is_mixed(id) && self.end.is_none() {
+            self.check_with_plain(id, written.is_some());
+        }
+    }
+
+    /// The running thread has just used the variable. What it has acquired by that counts.
+    fn check_with_plain(&mut self, id: ObjectId, write: bool) {
+        let Some(Variable { address, size, .. }) = self.mixed.get(id) else { return };
+        let me = self.current;
+        if write && self.mixed.keeps_writes {
+            let object = &mut self.objects[id.index()];
+            object.clock.set_as_in(me, &object.uses);
+        }
+        let clock = &self.threads[me].clock.clock;
+        let access = MemoryAccess { address, size, write, thread: me, clock, place: 0 };
+        match self.shadow.unordered_with_atomic(&access) {
+            Some(earlier) => self.races_with_plain(earlier, write),
+            None if !self.mixed.keeps_writes && self.is_seen_by_all(address, size) => {
+                self.set_mixed(id, false);
+            }
+            None => {}
+        }
+    }
+
+    /// Whether all threads have seen all plain accesses of this memory: so will all later ones.
+    fn is_seen_by_all(&self, address: usize, size: usize) -> bool {
+        let threads = self.threads.iter().take(self.thread_count);
+        let mut alive = threads.filter(|thread| thread.life != Life::Ended);
+        alive.all(|thread| self.shadow.is_seen_by(address, size, &thread.clock.clock))
+    }
+
+    fn set_mixed(&mut self, id: ObjectId, is_mixed: bool) {
+        let Some(Some(variable)) = self.mixed.variables.get_mut(id.index()) else { return };
+        variable.is_mixed = is_mixed;
+        let at = key(variable.address, Kind::Atomic);
+        let value = id.index() as u32 | if is_mixed { ASIDE } else { 0 };
+        aside(|| self.map.insert(at, value));
+    }
+
+    /// A plain access of the running thread has met atomic variables.
+    #[cold]
+    pub(super) fn check_with_atomics(&mut self, hooked: Hooked) {
+        let granules = std::mem::take(&mut self.shadow.met_atomics);
+        for &granule in &granules {
+            let start = granule * GRANULE;
+            // The largest ones are two granules long.
+            for address in start.saturating_sub(GRANULE)..start + GRANULE {
+                let Some(object) = self.map.get(key(address, Kind::Atomic)) else { continue };
+                if object != GONE && self.end.is_none() {
+                    self.check_with_atomic(ObjectId::new((object & !ASIDE) as usize), hooked);
+                }
+            }
+        }
+        self.shadow.met_atomics = granules;
+        self.shadow.met_atomics.clear();
+    }
+
+    fn check_with_atomic(&mut self, id: ObjectId, hooked: Hooked) {
+        let Some(Variable { address, size, is_mixed }) = self.mixed.get(id) else { return };
+        if address >= hooked.address + hooked.size || hooked.address >= address + size {
+            return;
+        }
+        let me = self.current;
+        if !is_mixed {
+            self.set_mixed(id, true);
+            let waits =
+                |thread: usize| self.threads[thread].life == Life::Live && self.pending[thread].object == id;
+            // Those that have come the short way already are to be looked at as well.
+            if (0..self.thread_count).any(|thread| thread != me && waits(thread)) {
+                self.attend();
+            }
+        }
+        let (object, seen) = (&self.objects[id.index()], &self.threads[me].clock.clock);
+        let unordered = object.uses.first_beyond(seen);
+        if hooked.write {
+            if let Some(thread) = unordered {
+                self.races_with_atomic(id, Earlier { thread, write: false }, hooked);
+            }
+        } else if self.mixed.keeps_writes {
+            if let Some(thread) = object.clock.first_beyond(seen) {
+                self.races_with_atomic(id, Earlier { thread, write: true }, hooked);
+            }
+        } else if unordered.is_some() {
+            self.mixed.keeps_writes = true;
+            self.memory_notes.news = true;
+        }
+    }
+
+    /// An atomic access of the running thread is not ordered with an earlier plain one.
+    #[cold]
+    fn races_with_plain(&mut self, earlier: EarlierAccess, write: bool) {
+        if !self.is_of_program(earlier.place) {
+            return;
+        }
+        let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
+        let mut second = RaceAccess::new(ThreadId::new(self.current), write);
+        if self.observer.is_some() {
+            second.backtrace = self.backtrace();
+            second.location = self.threads[self.current].location.and_then(Place::location);
+            second.after_steps = Some(self.step_count - 1);
+        }
+        self.fail_by_mixed_race([first, second], 1);
+    }
+
+    /// A plain access of the running thread is not ordered with an earlier atomic one.
+    #[cold]
+    fn races_with_atomic(&mut self, id: ObjectId, earlier: Earlier, hooked: Hooked) {
+        if self.owner(hooked.place) == Owner::Own || self.own_code_runs() {
+            return;
+        }
+        let first = match earlier.write {
+            true => self.use_of(id, earlier.thread, true),
+            false => self.earlier_use(id, earlier),
+        };
+        let second = self.memory_access(hooked.address, self.current, hooked.write, hooked.place);
+        self.fail_by_mixed_race([first, second], 0);
+    }
+
+    /// `atomic`: which of the two.
+    fn fail_by_mixed_race(&mut self, accesses: [RaceAccess; 2], atomic: usize) {
+        let told = |index: usize| {
+            let access = &accesses[index];
+            let kind = if index == atomic { "atomic " } else { "plain " };
+            side(access, &format!("{kind}{}", verb(access)))
+        };
+        let message = format!("{} and {} are not ordered by happens-before", told(0), told(1));
+        let mut failure = Failure::new(FailureKind::DataRace, message);
+        failure.location = accesses[1].location.clone();
+        failure.race = Some(Box::new(accesses));
+        self.fail(failure);
+    }
+}
