@@ -3,6 +3,8 @@
 
 use icb_tests::tool;
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -18,6 +20,35 @@ fn icb(arguments: &str) -> Vec<serde_json::Value> {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     assert!(lines.len() > 1, "{text}{}", String::from_utf8_lossy(&output.stderr));
     lines
+}
+
+/// `cargo icb test` of the random programs in this test target.
+fn search(program: &str, target: &Path) -> String {
+    format!(
+        "test -p icb-demo --features random --test {program} --ignored --target-dir {} --max-bound 2 --message-format json",
+        target.display()
+    )
+}
+
+/// What the plain search of so many programs comes to, of which some fail.
+#[track_caller]
+fn plain(test: &str, programs: usize, failing: Range<usize>) -> Results {
+    let expected = results(&icb(&format!("{test} --reduction none")));
+    let failures = expected.values().filter(|result| result.is_err()).count();
+    assert!(
+        expected.len() == programs && failing.contains(&failures),
+        "{failures} of {} fail",
+        expected.len()
+    );
+    expected
+}
+
+/// Every one of these ways of going about the search comes to that.
+#[track_caller]
+fn all_same(test: &str, ways: &[&str], expected: &Results) {
+    for options in ways {
+        same(&results(&icb(&format!("{test} {options}"))), expected, &format!("{test} {options}"));
+    }
 }
 
 fn results(lines: &[serde_json::Value]) -> Results {
@@ -50,23 +81,17 @@ fn random_programs_come_to_the_same_however_they_are_searched() {
     let _alone = tool::alone();
     let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
     let shards = target.join("tmp/random-shards");
-    let test = format!(
-        "test -p icb-demo --features random --test random --ignored --target-dir {} --max-bound 2 --message-format json",
-        target.display()
-    );
-    let expected = results(&icb(&format!("{test} --reduction none")));
-    let failing = expected.values().filter(|result| result.is_err()).count();
-    assert!(expected.len() == 40 && (5..35).contains(&failing), "{failing} of {} fail", expected.len());
-    for options in [
+    let test = search("random", &target);
+    let expected = plain(&test, 40, 5..35);
+    let ways = [
         "",
         "-j 1",
         "--at-once",
         "--reduction visited",
         "--reduction visited --at-once",
         "--reduction none --at-once",
-    ] {
-        same(&results(&icb(&format!("{test} {options}"))), &expected, options);
-    }
+    ];
+    all_same(&test, &ways, &expected);
     for options in ["", "--at-once"] {
         let _ = std::fs::remove_dir_all(&shards);
         for number in 1..=3 {
@@ -92,19 +117,12 @@ fn random_programs_of_all_orders_come_to_the_same_however_they_are_searched() {
     let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
     let shards = target.join("tmp/random-order-shards");
     for settings in ["--weak-memory", "--on-race promote", "--weak-memory --on-race promote"] {
-        let test = format!(
-            "test -p icb-demo --features random --test orders --ignored --target-dir {} --max-bound 2 --message-format json {settings}",
-            target.display()
-        );
-        let expected = results(&icb(&format!("{test} --reduction none")));
-        let failing = expected.values().filter(|result| result.is_err()).count();
-        assert!(expected.len() == 31 && failing < 25, "{failing} of {} fail", expected.len());
+        let test = format!("{} {settings}", search("orders", &target));
+        let expected = plain(&test, 31, 0..25);
         if settings == "--weak-memory" {
             assert_eq!(expected["icb-demo::orders::ordered_by_chance"], Err(1));
         }
-        for options in ["", "-j 1", "--at-once", "--reduction visited"] {
-            same(&results(&icb(&format!("{test} {options}"))), &expected, &format!("{settings} {options}"));
-        }
+        all_same(&test, &["", "-j 1", "--at-once", "--reduction visited"], &expected);
         // With promotion a search is not divided.
         if settings == "--weak-memory" {
             let _ = std::fs::remove_dir_all(&shards);
@@ -126,16 +144,9 @@ fn random_programs_on_the_real_std_come_to_the_same_however_they_are_searched() 
     let _alone = tool::alone();
     let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
     for program in ["foreign", "real_std"] {
-        let test = format!(
-            "test -p icb-demo --features random --test {program} --ignored --target-dir {} --max-bound 2 --message-format json",
-            target.display()
-        );
-        let expected = results(&icb(&format!("{test} --reduction none")));
-        let failing = expected.values().filter(|result| result.is_err()).count();
-        assert!(expected.len() == 40 && (5..35).contains(&failing), "{failing} of {} fail", expected.len());
-        for options in ["", "--at-once", "--reduction visited"] {
-            same(&results(&icb(&format!("{test} {options}"))), &expected, &format!("{program} {options}"));
-        }
+        let test = search(program, &target);
+        let expected = plain(&test, 40, 5..35);
+        all_same(&test, &["", "--at-once", "--reduction visited"], &expected);
     }
 }
 

@@ -150,6 +150,17 @@ pub(super) fn running_hooked() -> Option<&'static Running> {
     (!running.is_null()).then(|| unsafe { &*running })
 }
 
+/// Does this to the execution whose accesses are checked on this OS thread, if it goes on.
+#[inline]
+pub(super) fn with_hooked(f: impl FnOnce(&mut Execution)) {
+    let Some(running) = running_hooked() else { return };
+    running.with(|e| {
+        if !e.giving_up && e.end.is_none() {
+            f(e);
+        }
+    });
+}
+
 /// Runs `f`, which is the mirrored library's own work on what only the engine orders: its accesses are not looked at. It
 /// takes no step.
 #[inline]

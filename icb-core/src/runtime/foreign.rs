@@ -6,7 +6,7 @@
 //! What `std` brings compiled (the slow paths of its `Once` and of its locks) is not told of: `futexes` finds out what that has done.
 //! Elsewhere, who acquires a value that none of the operations seen has left there counts as ordered after all that the others have done.
 
-use super::accesses::running_hooked;
+use super::accesses::{running_hooked, with_hooked};
 use super::address_map::{Kind, key};
 use super::allocator::aside;
 use super::arena::UNIT;
@@ -125,19 +125,9 @@ fn ordering(number: i32) -> Ordering {
 
 /// The calling thread has just done this to a variable, in which there was `before`, and now is `after`.
 pub(super) fn happened<V>(variable: *mut V, done: Done, order: i32, before: u64, after: u64) {
-    let Some(running) = running_hooked() else { return };
-    running.with(|e| {
-        if !e.giving_up && e.end.is_none() {
-            let (address, may_be_futex) = (variable.addr(), size_of::<V>() == SIZE);
-            e.foreign_operation(Foreign {
-                address,
-                may_be_futex,
-                done,
-                order: ordering(order),
-                before,
-                after,
-            });
-        }
+    with_hooked(|e| {
+        let (address, may_be_futex) = (variable.addr(), size_of::<V>() == SIZE);
+        e.foreign_operation(Foreign { address, may_be_futex, done, order: ordering(order), before, after });
     });
 }
 
@@ -158,13 +148,10 @@ struct Foreign {
 
 /// The calling thread has come by a fence.
 pub(super) fn fenced(order: i32) {
-    let Some(running) = running_hooked() else { return };
-    running.with(|e| {
-        if !e.giving_up && e.end.is_none() {
-            e.note_freed();
-            let me = e.current;
-            e.threads[me].clock.fence(me, ordering(order));
-        }
+    with_hooked(|e| {
+        e.note_freed();
+        let me = e.current;
+        e.threads[me].clock.fence(me, ordering(order));
     });
 }
 

@@ -3,7 +3,7 @@
 //! to something else that is seen, and it counts as acquired and released. Where such code waits for a futex, or wakes who does, it may
 //! have done anything to any of them, and to others that nobody has seen.
 
-use super::accesses::running_hooked;
+use super::accesses::with_hooked;
 use super::address_map::{Kind, key};
 use super::allocator::aside;
 use super::execution::Execution;
@@ -70,10 +70,9 @@ impl Futexes {
 
 /// The calling thread is about to use the futex at the address, or has. Where no mirrored type knew of that at first, it is in code that is not seen.
 pub fn futex_used(address: usize) {
-    let Some(running) = running_hooked() else { return };
-    running.with(|e| {
+    with_hooked(|e| {
         let is_mirrored = e.map.get(key(address, Kind::Atomic)).is_some();
-        if !e.giving_up && e.end.is_none() && e.foreign.futexes.is_unseen(address, is_mirrored) {
+        if e.foreign.futexes.is_unseen(address, is_mirrored) {
             e.futex_used_unseen();
         }
     });
