@@ -321,6 +321,25 @@ fn bounded_spinning_comes_to_its_end() {
     }
 }
 
+/// As long as it may be counting, and has not come to the limit on steps.
+#[test]
+fn counting_comes_to_its_end_where_nobody_else_can_go_on() {
+    for (name, pause) in HINTS.iter().chain([&("none", (|| ()) as fn())]) {
+        for attempts in [300, 4000] {
+            let report = plain().max_bound(0).explore(move || {
+                let flag = AtomicBool::new(false);
+                let count = (0..attempts).filter(|_| {
+                    let raised = flag.load(SeqCst);
+                    pause();
+                    !raised
+                });
+                assert_eq!(count.count(), attempts);
+            });
+            assert!(report.complete, "{attempts}, {name}: {:?}", report.failure.map(|f| f.to_string()));
+        }
+    }
+}
+
 /// Whether a thread with so many attempts gives up although the value that it waits for will come.
 fn may_give_up(attempts: usize, pause: fn()) -> bool {
     let gave_up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
