@@ -7,13 +7,13 @@
 //! beforehand, inline assembly, foreign code. Atomics are the mirrored types' business, and where a crate is on the real `std`, that of
 //! `foreign`. What is wrong with an access, `memory_troubles` says.
 
-use super::Running;
 use super::address_map::{GONE, Kind, key};
 use super::allocator::aside;
 use super::coroutine::Coroutine;
 use super::execution::Execution;
 use super::memory_troubles::Owner;
 use super::perform::enter;
+use super::running::Running;
 use crate::memory::shadow::{MemoryAccess, Trouble};
 use crate::program::{Granularity, Place};
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation};

@@ -6,7 +6,7 @@ use super::allocator::POISON;
 use super::execution::Execution;
 use super::outsider::outside;
 use super::perform::{enter, halt, perform};
-use super::{Running, running};
+use super::running::{Running, running};
 use crate::program::{Granularity, Place};
 use crate::trace::table::{in_program, short_type};
 use crate::trace::{

@@ -3,8 +3,9 @@
 use super::execution::Execution;
 use super::perform::{enter, enter_here, give_up, halt, pause_in_loop, perform, perform_join, stay};
 use super::registers::Registers;
+use super::running::{Running, running};
+use super::thread_main::execution_is_unwinding;
 use super::threads::Local;
-use super::{Running, execution_is_unwinding, running};
 use crate::trace::{Action, Failure, FailureKind, ObjectId, Operation, ThreadId};
 use std::any::Any;
 use std::mem::ManuallyDrop;

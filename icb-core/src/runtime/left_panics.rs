@@ -7,7 +7,8 @@
 //! unwinder's exception object, taken beforehand. If that cannot be had (another unwinder, another allocator), the
 //! process aborts as it would without this.
 
-use super::{allocator, perform, running};
+use super::running::running;
+use super::{allocator, perform};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 

@@ -19,7 +19,7 @@ pub(super) enum Owner {
 
 /// The program has given back memory that it had mapped by itself: what comes to lie there is new. Does nothing outside an execution.
 pub fn memory_unmapped(address: usize, size: usize) {
-    if let Some(running) = super::running() {
+    if let Some(running) = super::running::running() {
         running.with(|e| {
             e.shadow.forget(address, size);
             e.foreign.futexes.forget(address, size);

@@ -5,8 +5,9 @@
 
 use super::address_map::Kind;
 use super::allocator::POISON;
+use super::outsider;
 use super::perform::{halt, perform, perform_here};
-use super::{Running, outsider, running};
+use super::running::{Running, running};
 use crate::trace::{Action, ObjectClass, ObjectId, Operation};
 use std::mem::MaybeUninit;
 use std::panic::Location;

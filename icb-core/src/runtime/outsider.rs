@@ -1,7 +1,7 @@
 //! Threads that the model does not have: of the real `std`, or of C. Where one of them uses an object while an execution runs, nothing is
 //! proved: neither is it scheduled, nor does the object's lock keep it out.
 
-use super::RUNNING;
+use super::running::RUNNING;
 use crate::trace::{Failure, FailureKind, table};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

@@ -1,8 +1,9 @@
 //! Panics of the program under test: noted by a hook instead of being printed, reported when they are a failure.
 
 use super::execution::Execution;
+use super::execution::GiveUp;
+use super::running::running;
 use super::threads::PanicNote;
-use super::{GiveUp, running};
 use crate::program::End;
 use crate::trace::{Failure, FailureKind, SourceLocation, ThreadId};
 use std::any::Any;

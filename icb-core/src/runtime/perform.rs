@@ -1,9 +1,11 @@
 //! The way of one operation: announce, decide, perhaps suspend, apply.
 
+use super::execution::GiveUp;
 use super::execution::{Execution, Next};
 use super::object::Effect;
+use super::running::Running;
+use super::thread_main::execution_is_unwinding;
 use super::threads::{Life, Readiness, Thread};
-use super::{GiveUp, Running, execution_is_unwinding};
 use crate::program::Place;
 use crate::trace::{Action, ObjectId, Operation, ThreadId};
 use std::panic::Location;

@@ -7,9 +7,10 @@
 //! thread half-way for good while others go on, is not done here: unwinding a Rust thread drops what it owns, which the
 //! abandoned thread would not have done, and others could tell the difference.
 
+use super::calls::ThreadMain;
 use super::coroutine::Job;
 use super::execution::Execution;
-use super::{Running, ThreadMain};
+use super::running::Running;
 use crate::program::End;
 
 /// Runs the threads that are chosen, until the execution has ended.

@@ -13,7 +13,8 @@ pub(super) fn prepare() {}
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trap {
-    use super::super::{BEGIN_UPTIME, allocator, coroutine, execution::Execution, running};
+    use super::super::running::running;
+    use super::super::{BEGIN_UPTIME, allocator, coroutine, execution::Execution};
     use libc::{c_int, siginfo_t, ucontext_t};
     use std::arch::x86_64::_rdtsc;
     use std::cell::Cell;

@@ -1,0 +1,81 @@
+//! What executions have found out about which memory is shared, and how it is handed on: to another program of this process, or to another process.
+
+use super::program::CoroutineProgram;
+use super::{image, shared_stacks};
+
+/// What executions have found out about which memory is shared.
+#[derive(Clone, Debug, Default)]
+pub struct Promoted {
+    /// Places where accesses are scheduling points.
+    pub(super) places: std::collections::HashSet<usize>,
+    pub(super) stacks: shared_stacks::SharedStacks,
+    /// Places where it matters who has called the function that they are in.
+    pub(super) watched: std::collections::HashSet<usize>,
+    /// The times of writes of atomic variables matter.
+    pub(super) keeps_writes: bool,
+}
+
+impl CoroutineProgram {
+    /// What the executions have found out about which memory is shared, to be handed to another program of the same
+    /// process (a replay).
+    #[must_use]
+    pub fn promoted(&self) -> Promoted {
+        self.running.with(|e| Promoted {
+            places: e.promoted.clone(),
+            stacks: e.shared_stacks.clone(),
+            watched: e.memory_notes.watched.clone(),
+            keeps_writes: e.mixed.keeps_writes,
+        })
+    }
+
+    /// The places that have been made scheduling points, as another process of the same binary knows them, for [`Schedule::points`](crate::trace::Schedule::points).
+    #[must_use]
+    pub fn promoted_points(&self) -> Vec<u64> {
+        self.running.with(|e| e.promoted_points())
+    }
+
+    /// Takes over promoted places from another process of the same binary.
+    pub fn promote_points(&mut self, points: &[u64]) {
+        self.running.with(|e| e.promote_points(points));
+    }
+
+    /// What the executions have found out, as another process of the same binary can read it.
+    #[must_use]
+    pub fn promoted_text(&self) -> String {
+        let line = |mut numbers: Vec<u64>| {
+            numbers.sort_unstable();
+            numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+        };
+        self.running.with(|e| {
+            let points = e.promoted.iter().map(|&place| image::relative(place) as u64);
+            let points = points.chain(e.shared_stacks.to_points());
+            let watched = e.memory_notes.watched.iter().map(|&place| image::relative(place) as u64);
+            let writes = u8::from(e.mixed.keeps_writes);
+            format!("{}\n{}\n{writes}\n", line(points.collect()), line(watched.collect()))
+        })
+    }
+
+    /// Takes over what another process of the same binary has found out; what is no such text is passed over.
+    pub fn take_over_text(&mut self, text: &str) {
+        let mut lines = text.lines();
+        let mut numbers = || -> Vec<u64> {
+            lines.next().unwrap_or("").split(' ').filter_map(|word| word.parse().ok()).collect()
+        };
+        let (points, watched, writes) = (numbers(), numbers(), numbers());
+        self.promote_points(&points);
+        let watched = watched.into_iter().map(|place| image::absolute(place as usize));
+        self.running.with(|e| {
+            e.memory_notes.watched.extend(watched);
+            e.mixed.keeps_writes |= writes == [1];
+        });
+    }
+
+    /// Takes over what another program has found out.
+    pub fn set_promoted(&mut self, promoted: Promoted) {
+        self.running.with(|e| {
+            (e.promoted, e.shared_stacks) = (promoted.places, promoted.stacks);
+            e.memory_notes.watched = promoted.watched;
+            e.mixed.keeps_writes = promoted.keeps_writes;
+        });
+    }
+}
