@@ -3,12 +3,12 @@
 //! tool here, but where a program has been given one.
 
 mod actions;
+mod dense;
 
 use Do::*;
 use actions::{Mine, Plain, Shared, act};
-use icb_std::model::{Builder, Reduction};
+use icb_std::model::Builder;
 use icb_std::thread;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a thread does, to one of two objects.
@@ -153,24 +153,6 @@ const ALL: [Do; 47] = [
     Counts,
 ];
 
-/// Rows from which dense programs are made: few kinds of things, each done often.
-const SUBJECTS: [&[Do]; 14] = [
-    &[PanicInit, Init, InitAround, Get, Set],
-    &[PanicCall, ForceCall, IsOnce, IsOnce, CallOnce],
-    &[Small, SmallBeside, Middle, MiddleSet],
-    &[SeqWrite, SeqRead, StepStore],
-    &[Nested, StepUnder, UnderStep, SpawnUnder],
-    &[Ready, Spin, Publish, Consume, Put, Take, Swap, SwapFenced],
-    &[Submit, TryReceive],
-    &[Park, ParkUntil, Unpark],
-    &[Scope, Word, WordUpdate],
-    &[Word, WordAdd, WordLoad, WordUpdate, WordUnder, StepTry],
-    &[WeakMut, WeakDrop, IntoInner, Downgrade, Upgrade, Clone, Drop, MakeMut, GetMut, Counts, Unwrap],
-    &[PanicUnder, IsPoisoned, Lock, TryLock, LockAround, UnderStep],
-    &[Read, ReadAround, Write, WriteAround, TryRead, TryWrite],
-    &[Await, AwaitWhile, AwaitSome, Tell, TellAll, Meet],
-];
-
 /// What each thread does, and how many outcomes go to one that is a failure.
 fn program(seed: u64) -> (Vec<Vec<(Do, usize)>>, u64) {
     let mut below = generator(seed);
@@ -184,35 +166,6 @@ fn program(seed: u64) -> (Vec<Vec<(Do, usize)>>, u64) {
         .map(|_| (0..2 + below(4)).map(|_| (kinds[below(kinds.len())], below(objects))).collect())
         .collect();
     (threads, 2 + below(40) as u64)
-}
-
-const KNOWN_FIRST: u64 = 1 << 40;
-const KNOWN: &[&[&[Do]]] = &[
-    &[&[StepLoad, Ready], &[SpinStep]],
-    &[&[StepLoad, Ready, StepLoad], &[SpinStep, StepLoad]],
-    &[&[SpinStep, StepLoad], &[StepLoad, StepLoad, Ready, StepLoad]],
-    &[&[SpinLock, StepLoad], &[SpinLock]],
-    &[&[Spin, StepLoad], &[Ready]],
-];
-
-/// One or two subjects, one object or two, and steps.
-fn dense_program(seed: u64) -> Vec<Vec<(Do, usize)>> {
-    if let Some(known) = seed.checked_sub(KNOWN_FIRST) {
-        let known = KNOWN[known as usize];
-        return known.iter().map(|thread| thread.iter().map(|&what| (what, 0)).collect()).collect();
-    }
-    let mut below = generator(seed);
-    let mut kinds: Vec<Do> = Vec::new();
-    for _ in 0..1 + below(2) {
-        let subject = SUBJECTS[below(SUBJECTS.len())];
-        kinds.extend((0..1 + below(3)).map(|_| subject[below(subject.len())]));
-    }
-    kinds.extend(&[StepLoad, StepStore, StepAdd, StepTwice, StepLock, StepTry][..][below(5)..][..1 + below(2)]);
-    let objects = 1 + usize::from(below(4) == 0);
-    let (threads, longest) = [(2, 4), (3, 2), (3, 3), (2, 3)][below(4)];
-    (0..threads)
-        .map(|_| (0..1 + below(longest)).map(|_| (kinds[below(kinds.len())], below(objects))).collect())
-        .collect()
 }
 
 /// SplitMix64: Steele, Lea and Flood, OOPSLA 2014.
@@ -243,7 +196,10 @@ fn explore(number: u64) {
 }
 
 /// A model of these threads, of which `end` is told what they have seen.
-fn body(threads: Vec<Vec<(Do, usize)>>, end: impl Fn(u64) + std::marker::Send + Sync + 'static) -> impl Fn() + std::marker::Send + Sync {
+fn body(
+    threads: Vec<Vec<(Do, usize)>>,
+    end: impl Fn(u64) + std::marker::Send + Sync + 'static,
+) -> impl Fn() + std::marker::Send + Sync {
     let threads = Arc::new(threads);
     move || {
         let shared = Arc::new(Shared::new());
@@ -288,71 +244,4 @@ icb_tests::numbered_tests! { explore:
     b0 = 10, b1 = 11, b2 = 12, b3 = 13, b4 = 14, b5 = 15, b6 = 16, b7 = 17, b8 = 18, b9 = 19,
     c0 = 20, c1 = 21, c2 = 22, c3 = 23, c4 = 24, c5 = 25, c6 = 26, c7 = 27, c8 = 28, c9 = 29,
     d0 = 30, d1 = 31, d2 = 32, d3 = 33, d4 = 34, d5 = 35, d6 = 36, d7 = 37, d8 = 38, d9 = 39,
-}
-
-/// What a search of a program comes to: outcomes, executions, and the bound and kind of a failure.
-fn outcome(
-    threads: &[Vec<(Do, usize)>],
-    reduction: Reduction,
-    bound: u32,
-) -> Option<(BTreeSet<u64>, Option<(u32, String)>, u64)> {
-    let file = format!("{}/dense-{}", std::env::temp_dir().display(), std::process::id());
-    let _ = std::fs::remove_file(&file);
-    let to = file.clone();
-    let explored = Builder::new()
-        .max_bound(bound)
-        .reduction(reduction)
-        .max_executions(20_000)
-        .explore(body(threads.to_vec(), move |seen| note(&to, seen)));
-    let seen = std::fs::read(&file).unwrap_or_default();
-    let _ = std::fs::remove_file(&file);
-    if explored.stopped.is_some() && explored.failure.is_none() {
-        return None;
-    }
-    let seen = seen.as_chunks::<8>().0.iter().map(|&bytes| u64::from_le_bytes(bytes)).collect();
-    let failure = explored.failure.as_ref().map(|failure| (failure.bound, format!("{} {}", failure.kind, failure.message)));
-    Some((seen, failure, explored.execution_count()))
-}
-
-/// Dense programs come to the same however they are searched: `PROGRAM_SEEDS=0..5000`.
-#[test]
-fn dense_programs() {
-    let Ok(seeds) = std::env::var("PROGRAM_SEEDS") else { return };
-    let (first, end) = seeds.split_once("..").unwrap();
-    let bound = std::env::var("PROGRAM_BOUND").map_or(2, |text| text.parse().unwrap());
-    let (mut compared, mut failed, mut skipped, mut executions, mut reduced) = (0, 0, 0, 0, 0);
-    for seed in first.parse::<u64>().unwrap()..end.parse().unwrap() {
-        let threads = dense_program(seed);
-        if std::env::var("PROGRAM_SHOWN").is_ok() {
-            eprintln!("{seed}: {threads:?}");
-        }
-        let Some(plain) = outcome(&threads, Reduction::None, bound) else {
-            skipped += 1;
-            continue;
-        };
-        compared += 1;
-        failed += u64::from(plain.1.is_some());
-        executions += plain.2;
-        if plain.1.as_ref().is_some_and(|(_, what)| what.contains("ivelock") || what.contains("data race")) {
-            println!("LOOK {seed} {threads:?}: {:?}", plain.1);
-        }
-        for reduction in [Reduction::PartialOrder, Reduction::Visited] {
-            let Some(found) = outcome(&threads, reduction, bound) else {
-                println!("MORE {seed} {reduction:?} {threads:?}");
-                continue;
-            };
-            reduced += found.2;
-            let at = |failure: &Option<(u32, String)>| failure.as_ref().map(|failure| failure.0);
-            if at(&found.1) != at(&plain.1) || (plain.1.is_none() && found.0 != plain.0) {
-                println!(
-                    "DIFFERENCE {seed} {reduction:?} {threads:?}: {:?} {:?}; lost {:?}, new {:?}",
-                    plain.1,
-                    found.1,
-                    plain.0.difference(&found.0).count(),
-                    found.0.difference(&plain.0).count()
-                );
-            }
-        }
-    }
-    println!("{compared} compared, {failed} fail, {skipped} too large, {executions} executions, {reduced} reduced");
 }
