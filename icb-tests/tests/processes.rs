@@ -150,6 +150,19 @@ fn random_programs_on_the_real_std_come_to_the_same_however_they_are_searched() 
     }
 }
 
+/// The same with small programs of few kinds of things, many in one process.
+#[test]
+fn dense_programs_on_the_real_std_come_to_the_same_however_they_are_searched() {
+    let _alone = tool::alone();
+    let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
+    let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).env("PROGRAM_SEEDS", "0..300");
+    command.args(["test", "-p", "icb-demo", "--features", "random", "--test", "real_std", "dense"]);
+    let output = command.arg("--target-dir").arg(target).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed, 0 failed"), "{text}");
+}
+
 /// Runs the tool, and kills it after this time.
 fn killed(arguments: &str, time: Duration) {
     let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));

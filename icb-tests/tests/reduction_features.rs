@@ -190,6 +190,17 @@ fn times_keep_their_outcomes() {
     compared(WORD_SEEDS, dense::of_times, with_reduction);
 }
 
+/// Threads that park.
+#[test]
+fn tokens_keep_their_outcomes() {
+    compared(WORD_SEEDS, dense::of_tokens, with_reduction);
+}
+
+#[test]
+fn tokens_keep_their_outcomes_with_a_table_of_states() {
+    compared(TABLE_SEEDS, dense::of_tokens, with_table);
+}
+
 /// Panics, and what is let go on the way.
 #[test]
 fn few_panics_keep_their_outcomes() {

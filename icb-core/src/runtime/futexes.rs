@@ -33,6 +33,8 @@ struct Word {
     address: usize,
     /// What was there when it was looked at.
     value: u32,
+    /// Code that is not seen has changed it.
+    is_unseen: bool,
 }
 
 impl Futexes {
@@ -54,7 +56,7 @@ impl Futexes {
 
     /// Gives the variable, in which there is this, a number.
     pub(super) fn enter(&mut self, address: usize, value: u32) -> usize {
-        self.words.push(Word { address, value });
+        self.words.push(Word { address, value, is_unseen: false });
         self.words.len() - 1
     }
 
@@ -87,9 +89,15 @@ impl Execution {
         for known in self.foreign.by_address.values().filter(|known| known.is_futex()) {
             clock.load(&known.clock, Ordering::Acquire);
         }
-        let all = &mut self.foreign.futexes.clock;
-        clock.load(all, Ordering::Acquire);
-        clock.continue_sequence(me, all, Ordering::Release);
+        let futexes = &mut self.foreign.futexes;
+        clock.load(&futexes.clock, Ordering::Acquire);
+        clock.continue_sequence(me, &mut futexes.clock, Ordering::Release);
+        // A wait with a condition has locked and let go again since the last one, and has left there what was there.
+        for word in futexes.words.iter().filter(|word| word.is_unseen) {
+            if let Some(known) = self.foreign.by_address.get_mut(&word.address) {
+                clock.continue_sequence(me, &mut known.clock, Ordering::Release);
+            }
+        }
         self.attend();
         self.tell_touched(Access { object, mode: Mode::Write });
     }
@@ -107,7 +115,7 @@ impl Execution {
     pub(super) fn look_at_futexes(&mut self) -> bool {
         let mut changed = false;
         for index in 0..self.foreign.futexes.words.len() {
-            let Word { address, value } = self.foreign.futexes.words[index];
+            let Word { address, value, .. } = self.foreign.futexes.words[index];
             if address == 0 {
                 continue;
             }
@@ -124,7 +132,7 @@ impl Execution {
 
     /// This is there now, and no operation seen has left it there if it is another value.
     pub(super) fn look_at_futex(&mut self, index: usize, now: u32) {
-        let Word { address, value } = self.foreign.futexes.words[index];
+        let Word { address, value, .. } = self.foreign.futexes.words[index];
         if value == now {
             return;
         }
@@ -134,6 +142,7 @@ impl Execution {
         clock.load(&known.clock, Ordering::Acquire);
         clock.continue_sequence(me, &mut known.clock, Ordering::Release);
         let object = known.object;
+        self.foreign.futexes.words[index].is_unseen = true;
         self.tell_touched(Access { object, mode: Mode::Write });
         self.note_futex(index, now);
     }

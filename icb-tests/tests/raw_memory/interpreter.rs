@@ -4,6 +4,7 @@ use super::language::{FLAGS, Instruction, Program, SITES, WORDS};
 use icb_std::sync::atomic::{AtomicU64, Ordering};
 use icb_std::sync::{Arc, Mutex};
 use icb_std::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::PoisonError;
 
 type Reader = unsafe extern "C" fn(*const u64) -> u64;
@@ -148,11 +149,15 @@ pub(crate) fn run(program: &std::sync::Arc<Program>, keep: impl FnOnce(Arc<Share
             thread::spawn(move || walk(&shared, child, &program.threads[child - 1]))
         })
         .collect();
-    walk(&shared, 0, &program.main[1]);
+    // A panic here would end the execution at once, and with it what the others were still to do.
+    let meanwhile = catch_unwind(AssertUnwindSafe(|| walk(&shared, 0, &program.main[1])));
     for child in children {
         if let Err(panic) = child.join() {
-            std::panic::resume_unwind(panic);
+            resume_unwind(panic);
         }
+    }
+    if let Err(panic) = meanwhile {
+        resume_unwind(panic);
     }
     walk(&shared, 0, &program.main[2]);
     // SAFETY: the others have ended, and the memory comes from a box.

@@ -7,9 +7,9 @@ use icb_std::thread;
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, fence};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU64, fence};
 use std::sync::{
-    Arc, Barrier, Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, PoisonError, RwLock, Weak,
+    Arc, Barrier, Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, PoisonError, RwLock, Weak, mpsc,
 };
 use std::time::Duration;
 
@@ -59,6 +59,18 @@ pub struct Shared {
     pub claimed: [AtomicBool; 2],
     pub published: [Plain; 2],
     pub ready: [AtomicU64; 2],
+    pub small: [AtomicU8; 4],
+    pub middle: [AtomicU16; 2],
+    pub claims: [AtomicU16; 2],
+    pub hidden: [Plain; 2],
+    pub sequence: [AtomicU64; 2],
+    pub pair: [AtomicU64; 2],
+    pub held: [AtomicBool; 2],
+    pub hidden_too: [Plain; 2],
+    pub sender: Mutex<mpsc::Sender<u64>>,
+    pub receiver: Mutex<mpsc::Receiver<u64>>,
+    pub parked: Mutex<Vec<thread::Thread>>,
+    pub words: [AtomicU64; 2],
     pub race: Plain,
 }
 
@@ -69,6 +81,7 @@ impl Shared {
             let steps = steps.clone();
             LazyLock::new(Box::new(move || steps[i].load(SeqCst)))
         };
+        let (sender, receiver) = mpsc::channel();
         Shared {
             lazy: [lazy(0), lazy(1)],
             steps,
@@ -87,6 +100,18 @@ impl Shared {
             claimed: Default::default(),
             published: Default::default(),
             ready: Default::default(),
+            small: Default::default(),
+            middle: Default::default(),
+            claims: Default::default(),
+            hidden: Default::default(),
+            sequence: Default::default(),
+            pair: Default::default(),
+            held: Default::default(),
+            hidden_too: Default::default(),
+            sender: Mutex::new(sender),
+            receiver: Mutex::new(receiver),
+            parked: Mutex::default(),
+            words: Default::default(),
             race: Plain::default(),
         }
     }
@@ -300,6 +325,139 @@ pub fn act(what: Do, i: usize, shared: &Arc<Shared>, mine: &mut Mine) -> u64 {
         Counts => mine.held[i]
             .as_ref()
             .map_or(7, |held| (Arc::strong_count(held) * 3 + Arc::weak_count(held)) as u64),
+        PanicInit => {
+            let init = || {
+                let seen = step();
+                assert!(!seen.is_multiple_of(2));
+                me
+            };
+            let cell = AssertUnwindSafe(|| *shared.cells[i].get_or_init(init));
+            catch_unwind(cell).unwrap_or(44)
+        }
+        PanicCall => {
+            let call = AssertUnwindSafe(|| {
+                shared.once[i].call_once(|| {
+                    shared.called[i].change(me);
+                    assert!(!step().is_multiple_of(2));
+                });
+            });
+            u64::from(catch_unwind(call).is_err()) + 2 * shared.once[i].is_completed() as u64
+        }
+        ForceCall => {
+            let mut was_poisoned = 0;
+            shared.once[i].call_once_force(|state| {
+                was_poisoned = u64::from(state.is_poisoned());
+                shared.called[i].change(me + step());
+            });
+            was_poisoned + 2 * shared.called[i].get()
+        }
+        WaitOnce => {
+            catch_unwind(AssertUnwindSafe(|| shared.once[i].wait())).map_or(33, |()| shared.called[i].get())
+        }
+        Small => shared.small[i].fetch_add(1, AcqRel).into(),
+        SmallBeside => shared.small[2 + i].swap(me as u8, Relaxed).into(),
+        Middle => shared.middle[i].fetch_xor(me as u16, Relaxed).into(),
+        MiddleSet => match shared.claims[i].compare_exchange(0, me as u16, AcqRel, Acquire) {
+            Ok(_) => shared.hidden[i].change(me),
+            Err(seen) => seen.into(),
+        },
+        SeqWrite => {
+            let seen = shared.sequence[i].load(Relaxed);
+            if !seen.is_multiple_of(2)
+                || shared.sequence[i].compare_exchange(seen, seen + 1, Acquire, Relaxed).is_err()
+            {
+                return 22;
+            }
+            fence(Release);
+            shared.pair[0].store(me, Relaxed);
+            step();
+            shared.pair[1].store(me, Relaxed);
+            shared.sequence[i].store(seen + 2, Release);
+            seen
+        }
+        SeqRead => {
+            let before = shared.sequence[i].load(Acquire);
+            let pair = shared.pair[0].load(Relaxed);
+            let pair = pair * 8 + step() + shared.pair[1].load(Relaxed);
+            fence(Acquire);
+            let after = shared.sequence[i].load(Relaxed);
+            if before == after && before.is_multiple_of(2) { pair } else { 100 }
+        }
+        SpinLock => {
+            while shared.held[i].swap(true, Acquire) {
+                thread::yield_now();
+            }
+            let seen = shared.hidden_too[i].change(me) + step();
+            shared.held[i].store(false, Release);
+            seen
+        }
+        SpinStep => {
+            while shared.ready[i].load(Acquire) == 0 && step() != 3 {
+                std::hint::spin_loop();
+                icb_std::hint::spin_loop();
+            }
+            shared.ready[i].load(Relaxed)
+        }
+        Ready => {
+            shared.ready[i].store(me, Release);
+            0
+        }
+        Submit => shared.sender.lock().unwrap().send(me).is_ok().into(),
+        TryReceive => shared.receiver.lock().unwrap().try_recv().unwrap_or(11),
+        Park => {
+            thread::park_timeout(Duration::from_millis(1));
+            step()
+        }
+        ParkUntil => {
+            let mut turns = 0;
+            while shared.ready[i].load(Acquire) == 0 && turns < 2 {
+                thread::park();
+                turns += 1;
+            }
+            turns
+        }
+        Unpark => {
+            shared.ready[i].store(me, Release);
+            let threads = shared.parked.lock().unwrap().clone();
+            threads.iter().for_each(thread::Thread::unpark);
+            0
+        }
+        Scope => thread::scope(|scope| {
+            let child = scope.spawn(|| {
+                shared.words[i].fetch_add(1, Relaxed);
+                shared.steps[i].swap(7, SeqCst)
+            });
+            let seen = shared.words[i].swap(5, Relaxed);
+            seen + child.join().unwrap()
+        }),
+        Word => shared.words[i].swap(me, Relaxed),
+        WordAdd => shared.words[i].fetch_add(1, AcqRel),
+        WordLoad => shared.words[i].load(Acquire),
+        WordUpdate => {
+            shared.words[i].fetch_update(AcqRel, Relaxed, |value| Some(value * 3 + me)).unwrap_or(0)
+        }
+        WeakMut => {
+            let held = &mut mine.held[i];
+            let weak = held.as_ref().map(Arc::downgrade);
+            let seen = held.as_mut().map_or(7, |held| Arc::make_mut(held).change(me));
+            seen + weak.map_or(0, |weak| u64::from(weak.upgrade().is_some()))
+        }
+        WeakDrop => {
+            mine.weak[i] = None;
+            0
+        }
+        IntoInner => mine.held[i].take().and_then(Arc::into_inner).map_or(7, |held| held.change(me)),
+        StepTwice => step() * 5 + shared.steps[1 - i].load(SeqCst),
+        StepAdd => shared.steps[i].fetch_add(1, SeqCst),
+        StepTry => shared.step_locks[i].try_lock().map_or(9, |mut inside| {
+            *inside += me;
+            *inside
+        }),
+        WordUnder => {
+            let mut inside = shared.step_locks[i].lock().unwrap();
+            *inside += shared.words[i].swap(me, Relaxed);
+            *inside
+        }
         Race => shared.race.change(me),
         RaceUnderOther => {
             let _guard = lock(&shared.locks[i]);

@@ -3,6 +3,7 @@
 //! tool here, but where a program has been given one.
 
 mod actions;
+mod dense;
 
 use Do::*;
 use actions::{Mine, Plain, Shared, act};
@@ -65,6 +66,39 @@ enum Do {
     Downgrade,
     Upgrade,
     Counts,
+    /// Initialisation that panics.
+    PanicInit,
+    PanicCall,
+    ForceCall,
+    WaitOnce,
+    /// Variables that lie beside each other.
+    Small,
+    SmallBeside,
+    Middle,
+    /// Who sets one that is not set is alone with plain memory.
+    MiddleSet,
+    SeqWrite,
+    SeqRead,
+    SpinLock,
+    SpinStep,
+    Ready,
+    Submit,
+    TryReceive,
+    Park,
+    ParkUntil,
+    Unpark,
+    Scope,
+    Word,
+    WordAdd,
+    WordLoad,
+    WordUpdate,
+    WeakMut,
+    WeakDrop,
+    IntoInner,
+    StepTwice,
+    StepAdd,
+    StepTry,
+    WordUnder,
     /// Not in the right way.
     Race,
     RaceUnderOther,
@@ -121,14 +155,7 @@ const ALL: [Do; 47] = [
 
 /// What each thread does, and how many outcomes go to one that is a failure.
 fn program(seed: u64) -> (Vec<Vec<(Do, usize)>>, u64) {
-    // SplitMix64: Steele, Lea and Flood, OOPSLA 2014.
-    let mut state = seed;
-    let mut below = |end: usize| {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    };
+    let mut below = generator(seed);
     let mut kinds: Vec<Do> = (0..3 + below(4)).map(|_| ALL[below(ALL.len())]).collect();
     kinds.extend([StepLoad, StepStore]);
     if below(6) == 0 {
@@ -141,6 +168,17 @@ fn program(seed: u64) -> (Vec<Vec<(Do, usize)>>, u64) {
     (threads, 2 + below(40) as u64)
 }
 
+/// SplitMix64: Steele, Lea and Flood, OOPSLA 2014.
+fn generator(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed;
+    move |end: usize| {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((mixed ^ (mixed >> 31)) % end as u64) as usize
+    }
+}
+
 /// Others are explored with `PROGRAM_SEED=1000`.
 fn explore(number: u64) {
     let variable = |name| std::env::var(name).ok();
@@ -151,8 +189,19 @@ fn explore(number: u64) {
     if variable("PROGRAM_SHOWN").is_some() {
         eprintln!("{seed}: {threads:?} {rarity}");
     }
+    Builder::new().check(body(threads, move |seen| match &outcomes {
+        Some(file) => note(file, seen),
+        None => assert!(seen % rarity != 1, "{seen}"),
+    }));
+}
+
+/// A model of these threads, of which `end` is told what they have seen.
+fn body(
+    threads: Vec<Vec<(Do, usize)>>,
+    end: impl Fn(u64) + std::marker::Send + Sync + 'static,
+) -> impl Fn() + std::marker::Send + Sync {
     let threads = Arc::new(threads);
-    Builder::new().check(move || {
+    move || {
         let shared = Arc::new(Shared::new());
         let counted: [Arc<Plain>; 2] = Default::default();
         let run = |number: usize| {
@@ -168,17 +217,19 @@ fn explore(number: u64) {
             }
         };
         let others: Vec<_> = (1..threads.len()).map(|number| thread::spawn(run(number))).collect();
+        if threads.iter().flatten().any(|(what, _)| matches!(what, Unpark)) {
+            let mut parked: Vec<_> = others.iter().map(|other| other.thread().clone()).collect();
+            parked.push(thread::current());
+            *shared.parked.lock().unwrap() = parked;
+        }
         let first = run(0);
         drop((counted, shared));
         let mut seen = first();
         for other in others {
             seen = seen.wrapping_mul(37) + other.join().unwrap();
         }
-        match &outcomes {
-            Some(file) => note(file, seen),
-            None => assert!(seen % rarity != 1, "{seen}"),
-        }
-    });
+        end(seen);
+    }
 }
 
 /// All outcomes are written down where searches are to be compared by them.

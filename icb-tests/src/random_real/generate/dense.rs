@@ -896,6 +896,18 @@ pub fn of_loops(seed: u64) -> Program {
     of_words(seed, random, &vocabulary)
 }
 
+/// The program with the given seed, of threads that park, and are unparked.
+#[must_use]
+pub fn of_tokens(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0x9E6C_63D0_876A_68EE, 0xE220_A839_7B1D_CDAF);
+    let mut vocabulary: Vec<&[Instruction]> = vec![random.pick(&[&[Park], &[Park, Park]])];
+    for _ in 0..2 + random.below(3) {
+        let words = random.pick(&[TOKENS, TOKENS, TOKENS, TOKENS, TOKENS, ENDS, WAITS, BESIDES]);
+        vocabulary.push(random.pick(words));
+    }
+    of_words(seed, random, &vocabulary)
+}
+
 /// The program with the given seed, of accesses to variables.
 #[must_use]
 pub fn of_variables(seed: u64) -> Program {
