@@ -15,7 +15,7 @@ use super::futexes::{Futexes, SIZE};
 use crate::clock::VectorClock;
 use crate::memory::happens_before::AtomicClock;
 use crate::memory::window;
-use crate::trace::{Access, Mode, ObjectClass, ObjectId, Ordering};
+use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, Ordering};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::AtomicU64;
@@ -185,8 +185,36 @@ impl Execution {
         let futex = known.futex;
         let access = Access { object: known.object, mode: done.mode(address, after) };
         self.tell_touched(access);
+        self.note_foreign(access, done, order, [before, after]);
         if let Some(futex) = futex {
             self.note_futex(futex, after as u32);
+        }
+    }
+
+    /// A loop with a pause may wait for what others do to the variable, and this may be what one waits for. As with mirrored ones.
+    fn note_foreign(&mut self, access: Access, done: Done, order: Ordering, [before, after]: [u64; 2]) {
+        let object = access.object;
+        let (action, changes) = match done {
+            Done::Load => (Action::Load(order), false),
+            Done::Store => (Action::Store(order), true),
+            Done::Modify | Done::Count => (Action::ReadModifyWrite(order), before != after),
+        };
+        if access.mode == Mode::Update {
+            // Whoever holds a reference for a while does nothing by that.
+            self.object_mut(object).note_change(false);
+        } else if changes {
+            self.note_change(object);
+        } else {
+            self.note_read(object);
+        }
+        if !self.threads.mine().is_unwatched() {
+            let action = if access.mode == Mode::Update { Action::CountUp } else { action };
+            let read = (done != Done::Store).then_some(before);
+            let written = (done != Done::Load).then_some(after);
+            self.note_doing(Operation::new(action, object), &[access], read, written);
+        }
+        if changes {
+            self.reconsider(object);
         }
     }
 

@@ -144,6 +144,8 @@ impl Execution {
         let object = known.object;
         self.foreign.futexes.words[index].is_unseen = true;
         self.tell_touched(Access { object, mode: Mode::Write });
+        self.note_change(object);
+        self.reconsider(object);
         self.note_futex(index, now);
     }
 

@@ -398,6 +398,13 @@ pub fn act(what: Do, i: usize, shared: &Arc<Shared>, mine: &mut Mine) -> u64 {
             }
             shared.ready[i].load(Relaxed)
         }
+        SpinReady => {
+            while shared.ready[i].load(Acquire) == 0 {
+                step();
+                thread::yield_now();
+            }
+            1
+        }
         Ready => {
             shared.ready[i].store(me, Release);
             0

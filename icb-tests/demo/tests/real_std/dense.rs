@@ -19,7 +19,7 @@ const KNOWN: &[&[&[Do]]] = &[
 ];
 
 /// Rows from which dense programs are made: few kinds of things, each done often.
-const SUBJECTS: [&[Do]; 14] = [
+const SUBJECTS: [&[Do]; 17] = [
     &[PanicInit, Init, InitAround, Get, Set],
     &[PanicCall, ForceCall, IsOnce, IsOnce, CallOnce],
     &[Small, SmallBeside, Middle, MiddleSet],
@@ -27,6 +27,9 @@ const SUBJECTS: [&[Do]; 14] = [
     &[Nested, StepUnder, UnderStep, SpawnUnder],
     &[Ready, Spin, Publish, Consume, Put, Take, Swap, SwapFenced],
     &[Submit, TryReceive],
+    &[SpinLock, SpinLock, Word],
+    &[SpinReady, SpinReady, Ready, StepStore],
+    &[SpinStep, SpinStep, Ready, Word, WordAdd],
     &[Park, ParkUntil, Unpark],
     &[Scope, Word, WordUpdate],
     &[Word, WordAdd, WordLoad, WordUpdate, WordUnder, StepTry],

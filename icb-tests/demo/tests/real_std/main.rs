@@ -81,6 +81,7 @@ enum Do {
     SeqRead,
     SpinLock,
     SpinStep,
+    SpinReady,
     Ready,
     Submit,
     TryReceive,
