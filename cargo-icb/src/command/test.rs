@@ -29,6 +29,7 @@ use crate::worker::process::{self, Launch};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
+use icb_core::trace::table::without_registries;
 use icb_core::trace::{BoundReport, Failure, FailureKind, Message, StrategyKind};
 use progress::lock;
 use std::collections::BTreeMap;
@@ -399,7 +400,9 @@ fn left_out(build: &Build) -> Vec<LeftOut> {
 fn unmodelled(failure: &Failure) -> Option<String> {
     let first_line = failure.message.lines().next().unwrap_or_default();
     match failure.kind {
-        FailureKind::Divergence => Some(format!("it does not follow its schedule: {first_line}")),
+        FailureKind::Divergence => {
+            Some(format!("it does not follow its schedule: {}", without_registries(first_line)))
+        }
         FailureKind::Blocked if failure.thread.is_some() => Some(first_line.to_owned()),
         FailureKind::Blocked => {
             let place = failure.location.as_ref().map_or_else(String::new, |place| format!(" after {place}"));
