@@ -162,7 +162,8 @@ pub struct Failure {
     pub afterwards: Option<String>,
     /// Where in the program it failed.
     pub location: Option<SourceLocation>,
-    /// Panics: how many steps had been taken. Those that follow belong to threads that unwind, or that know nothing of it.
+    /// Panics: how many steps had been taken. Those that follow belong to threads that unwind, or that know nothing of it. Races of plain memory:
+    /// the same, and the thread may have gone on to its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_steps: Option<u64>,
     /// Deadlocks and livelocks: who waits for what.
