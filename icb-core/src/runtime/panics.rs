@@ -134,8 +134,7 @@ fn put_right(frames: &mut [Frame], location: &SourceLocation) {
     let is_same_file = |place: &SourceLocation| {
         place.file.strip_suffix(&location.file).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
-    let is_known =
-        |place: &SourceLocation| is_same_file(place) && place.line == location.line;
+    let is_known = |place: &SourceLocation| is_same_file(place) && place.line == location.line;
     if frames.iter().filter_map(|frame| frame.location.as_ref()).any(is_known) {
         return;
     }
@@ -216,20 +215,30 @@ mod tests {
         let lines = |frames: &[Frame], place: SourceLocation| {
             let mut frames = frames.to_vec();
             put_right(&mut frames, &place);
-            frames.iter().map(|frame| frame.location.as_ref().map_or(0, |place| place.line)).collect::<Vec<_>>()
+            frames
+                .iter()
+                .map(|frame| frame.location.as_ref().map_or(0, |place| place.line))
+                .collect::<Vec<_>>()
         };
         let std = frame("core::panicking::panic", "/rustc/0/library/core/src/panicking.rs", 9);
-        let merged = [std.clone(), frame("app::test", "/x/src/lib.rs", 3), frame("app::run", "/x/src/run.rs", 7)];
+        let merged =
+            [std.clone(), frame("app::test", "/x/src/lib.rs", 3), frame("app::run", "/x/src/run.rs", 7)];
         assert_eq!(lines(&merged, at("src/lib.rs", 13)), [9, 13, 7]);
         assert_eq!(lines(&merged, at("src/lib.rs", 3)), [9, 3, 7], "it is known");
-        assert_eq!(lines(&merged, at("src/run.rs", 7)), [9, 3, 7], "the caller is told, of a function that says so");
+        assert_eq!(
+            lines(&merged, at("src/run.rs", 7)),
+            [9, 3, 7],
+            "the caller is told, of a function that says so"
+        );
         assert_eq!(lines(&merged, at("src/run.rs", 8)), [9, 3, 7], "another file");
         assert_eq!(lines(&merged, at("rc/lib.rs", 13)), [9, 3, 7], "another file");
     }
 
     #[test]
     fn what_says_only_that_a_thread_panicked_is_not_told() {
-        for message in ["called `Result::unwrap()` on an `Err` value: Any { .. }", "a scoped thread panicked", "no"] {
+        for message in
+            ["called `Result::unwrap()` on an `Err` value: Any { .. }", "a scoped thread panicked", "no"]
+        {
             assert!(says_that_one_panicked(message, "no"), "{message}");
         }
         assert!(!says_that_one_panicked("assertion `left == right` failed", "no"));

@@ -518,7 +518,8 @@ fn threads_keep_to_processors_each_by_itself() {
             assert_eq!(libc::sched_getaffinity(0, size_of::<Set>(), &raw mut own), 0);
             let this = libc::pthread_self();
             assert_eq!(libc::pthread_getaffinity_np(this, size_of::<Set>(), &raw mut asked), 0);
-            [own, asked].map(|set| (0..64).filter(|&one| libc::CPU_ISSET(one, &set)).map(|one| 1 << one).sum())
+            [own, asked]
+                .map(|set| (0..64).filter(|&one| libc::CPU_ISSET(one, &set)).map(|one| 1 << one).sum())
         }
     }
     fn set_of(processors: &[usize]) -> Set {
@@ -547,9 +548,8 @@ fn threads_keep_to_processors_each_by_itself() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         let set = set_of(&[1, 5]);
         // SAFETY: a set of this size.
-        let result = unsafe {
-            libc::pthread_setaffinity_np(libc::pthread_self(), size_of::<Set>(), &raw const set)
-        };
+        let result =
+            unsafe { libc::pthread_setaffinity_np(libc::pthread_self(), size_of::<Set>(), &raw const set) };
         assert_eq!((result, processors()), (0, [2, 2]), "there are two");
         assert_eq!(thread::available_parallelism().unwrap().get(), 2);
     });

@@ -79,7 +79,9 @@ pub fn without_registries(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(DIRECTORY) {
         let is_outside = |c: char| c.is_whitespace() || "(\"'`".contains(c);
-        let begin = before.rfind(is_outside).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        let begin = before
+            .rfind(is_outside)
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
         match after.split_once('/').filter(|(index, _)| !index.contains(char::is_whitespace)) {
             Some((_, package)) => {
                 short += &before[..begin];
