@@ -93,7 +93,10 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     }
     let exit = exit?;
     if matches!(exit, Exit::Incomplete | Exit::Interrupted) {
-        output.line("The same command with --resume goes on where this one stopped.");
+        // Executions of earlier runs count for that limit.
+        let but =
+            if arguments.search.max_executions.is_some() { " and a greater --max-executions" } else { "" };
+        output.line(&format!("The same command with --resume{but} goes on where this one stopped."));
     }
     Ok(exit)
 }
