@@ -1,10 +1,13 @@
 //! Which thread of the system somebody is: all threads of an execution are one there, and whoever asks for it (as owner of a lock that may be taken
 //! twice, say) would take them for each other. So each of them has a `pthread_t` and a `gettid` of its own, the same in every execution. What
-//! is asked of the system about such a `pthread_t` is asked about the thread that they all are, but for the stack, which each has.
+//! is asked of the system about such a `pthread_t` is asked about the thread that they all are, but for the stack, and the processors that it may
+//! run on, which each has: there are as many as `available_parallelism` says. Not modelled: that a thread which is begun gets those of whoever begins it.
 //! Numbers of `gettid` are none of the system's.
 
 use crate::door;
 use crate::system::{self, Real, answer_of, system};
+use crate::thread::MODELLED_PARALLELISM;
+use ::std::cell::Cell;
 use ::std::ffi::{c_int, c_void};
 use ::std::mem::transmute;
 
@@ -12,18 +15,25 @@ use ::std::mem::transmute;
 #[repr(C, align(64))]
 struct Identity {
     mark: usize,
-    nothing: [usize; 511],
+    /// The processors that it may run on, one bit each.
+    processors: Cell<usize>,
+    nothing: [usize; 510],
 }
 
 /// No C library begins a thread's block with this: it is no address.
 const MARK: usize = 0x8000_6963_625F_0001;
 /// The greatest number of a thread that Linux gives.
 const MAX_NUMBER: u64 = 1 << 22;
+/// The processors that there are in an execution.
+const PROCESSORS: usize = (1 << MODELLED_PARALLELISM.get()) - 1;
 const ESRCH: c_int = 3;
+const EINVAL: c_int = 22;
 const ENOSYS: c_int = 38;
 
 crate::thread_local! {
-    static IDENTITY: Identity = const { Identity { mark: MARK, nothing: [0; 511] } };
+    static IDENTITY: Identity = const {
+        Identity { mark: MARK, processors: Cell::new(PROCESSORS), nothing: [0; 510] }
+    };
 }
 
 ::std::thread_local! {
@@ -110,7 +120,113 @@ macro_rules! about_a_thread {
 
 about_a_thread! {
     pthread_kill pthread_sigqueue pthread_getcpuclockid pthread_setname_np pthread_getname_np
-    pthread_setschedparam pthread_getschedparam pthread_setschedprio pthread_setaffinity_np pthread_getaffinity_np
+    pthread_setschedparam pthread_getschedparam pthread_setschedprio
+}
+
+/// Takes the processors that a thread may run on from a set of this size in bytes.
+///
+/// # Safety
+/// The set can be read.
+unsafe fn set_processors(identity: &Identity, size: usize, set: *const u8) -> Result<(), c_int> {
+    // SAFETY: the caller's promise.
+    let first = if size == 0 { 0 } else { unsafe { *set } };
+    let processors = usize::from(first) & PROCESSORS;
+    if processors == 0 {
+        return Err(EINVAL);
+    }
+    identity.processors.set(processors);
+    Ok(())
+}
+
+/// Tells the processors that a thread may run on, in a set of this size in bytes.
+///
+/// # Safety
+/// The set can be written.
+unsafe fn get_processors(identity: &Identity, size: usize, set: *mut u8) -> Result<(), c_int> {
+    if size == 0 || !size.is_multiple_of(size_of::<usize>()) {
+        return Err(EINVAL);
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        set.write_bytes(0, size);
+        *set = identity.processors.get() as u8;
+    }
+    Ok(())
+}
+
+/// Whether it is the calling thread that a process number means here, in an execution.
+fn means_me(number: c_int) -> bool {
+    door::is_modelled() && (number == 0 || number == gettid())
+}
+
+type OfProcess = unsafe extern "C" fn(c_int, usize, *mut u8) -> c_int;
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sched_setaffinity(number: c_int, size: usize, set: *mut u8) -> c_int {
+    static REAL: Real = Real::new(c"sched_setaffinity");
+    // SAFETY: the caller's promise.
+    unsafe {
+        if means_me(number) {
+            return system::answer(IDENTITY.with(|identity| set_processors(identity, size, set))) as c_int;
+        }
+        let Some(real) = REAL.get() else { return system::answer(Err(ENOSYS)) as c_int };
+        transmute::<*mut c_void, OfProcess>(real)(number, size, set)
+    }
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sched_getaffinity(number: c_int, size: usize, set: *mut u8) -> c_int {
+    static REAL: Real = Real::new(c"sched_getaffinity");
+    // SAFETY: the caller's promise.
+    unsafe {
+        if means_me(number) {
+            return system::answer(IDENTITY.with(|identity| get_processors(identity, size, set))) as c_int;
+        }
+        let Some(real) = REAL.get() else { return system::answer(Err(ENOSYS)) as c_int };
+        transmute::<*mut c_void, OfProcess>(real)(number, size, set)
+    }
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setaffinity_np(thread: usize, size: usize, set: *mut u8) -> c_int {
+    static REAL: Real = Real::new(c"pthread_setaffinity_np");
+    // SAFETY: the caller's promise; what begins with the mark is an identity.
+    unsafe {
+        if is_ours(thread) {
+            let identity = &*::std::ptr::with_exposed_provenance::<Identity>(thread);
+            return set_processors(identity, size, set).err().unwrap_or(0);
+        }
+        ask(&REAL, thread, size, set.expose_provenance(), 0)
+    }
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_getaffinity_np(thread: usize, size: usize, set: *mut u8) -> c_int {
+    static REAL: Real = Real::new(c"pthread_getaffinity_np");
+    // SAFETY: the caller's promise; what begins with the mark is an identity.
+    unsafe {
+        if is_ours(thread) {
+            let identity = &*::std::ptr::with_exposed_provenance::<Identity>(thread);
+            return get_processors(identity, size, set).err().unwrap_or(0);
+        }
+        ask(&REAL, thread, size, set.expose_provenance(), 0)
+    }
 }
 
 /// The C function of this name.

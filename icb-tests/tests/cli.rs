@@ -343,6 +343,7 @@ fn what_is_cut_short_is_incomplete() {
             "bound 0              1 execution            1 state ",
             "proved cases::holding::has_one_thread",
             "2 passed, 0 failed, 2 incomplete",
+            "The same command with --resume and a greater --max-executions goes on where this one stopped.",
         ],
     );
 }

@@ -29,6 +29,7 @@ use crate::worker::process::{self, Launch};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
+use icb_core::trace::table::without_registries;
 use icb_core::trace::{BoundReport, Failure, FailureKind, Message, StrategyKind};
 use progress::lock;
 use std::collections::BTreeMap;
@@ -92,7 +93,10 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     }
     let exit = exit?;
     if matches!(exit, Exit::Incomplete | Exit::Interrupted) {
-        output.line("The same command with --resume goes on where this one stopped.");
+        // Executions of earlier runs count for that limit.
+        let but =
+            if arguments.search.max_executions.is_some() { " and a greater --max-executions" } else { "" };
+        output.line(&format!("The same command with --resume{but} goes on where this one stopped."));
     }
     Ok(exit)
 }
@@ -399,7 +403,9 @@ fn left_out(build: &Build) -> Vec<LeftOut> {
 fn unmodelled(failure: &Failure) -> Option<String> {
     let first_line = failure.message.lines().next().unwrap_or_default();
     match failure.kind {
-        FailureKind::Divergence => Some(format!("it does not follow its schedule: {first_line}")),
+        FailureKind::Divergence => {
+            Some(format!("it does not follow its schedule: {}", without_registries(first_line)))
+        }
         FailureKind::Blocked if failure.thread.is_some() => Some(first_line.to_owned()),
         FailureKind::Blocked => {
             let place = failure.location.as_ref().map_or_else(String::new, |place| format!(" after {place}"));

@@ -83,6 +83,8 @@ impl Execution {
             side(&second, verb(&second))
         );
         let mut failure = Failure::new(FailureKind::DataRace, message);
+        // The thread goes on to its next step: an access cannot be given up half-way.
+        failure.after_steps = Some(self.step_count);
         failure.location = second.location.clone();
         failure.race = Some(Box::new([first, second]));
         self.fail(failure);

@@ -5,7 +5,8 @@ use super::execution::GiveUp;
 use super::running::running;
 use super::threads::PanicNote;
 use crate::program::End;
-use crate::trace::{Failure, FailureKind, SourceLocation, ThreadId};
+use crate::trace::table::is_of_program;
+use crate::trace::{Failure, FailureKind, Frame, SourceLocation, ThreadId};
 use std::any::Any;
 use std::panic::{Location, PanicHookInfo};
 use std::sync::Once;
@@ -115,7 +116,10 @@ fn message(payload: &(dyn Any + Send)) -> String {
 }
 
 fn note_panic(e: &mut Execution, message: String, location: Option<&Location<'_>>) {
-    let frames = if e.giving_up { Vec::new() } else { e.backtrace() };
+    let mut frames = if e.giving_up { Vec::new() } else { e.backtrace() };
+    if let Some(location) = location {
+        put_right(&mut frames, &location.into());
+    }
     let (order, after_steps) = (e.panic_count, e.step_count);
     e.panic_count += 1;
     e.attend();
@@ -123,6 +127,24 @@ fn note_panic(e: &mut Execution, message: String, location: Option<&Location<'_>
     thread.unwinding = true;
     thread.panic =
         Some(PanicNote { message, location: location.map(Into::into), frames, order, after_steps });
+}
+
+/// Where the compiler has made one call of several that panic alike (`assert_eq!` again and again), its debug information knows no
+/// line of it; the panic does.
+fn put_right(frames: &mut [Frame], location: &SourceLocation) {
+    let is_same_file = |place: &SourceLocation| {
+        place.file.strip_suffix(&location.file).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let is_known = |place: &SourceLocation| is_same_file(place) && place.line == location.line;
+    if frames.iter().filter_map(|frame| frame.location.as_ref()).any(is_known) {
+        return;
+    }
+    let innermost = frames.iter_mut().find(|frame| is_of_program(frame));
+    if let Some(place) = innermost.and_then(|frame| frame.location.as_mut())
+        && is_same_file(place)
+    {
+        (place.line, place.column) = (location.line, location.column);
+    }
 }
 
 /// Something panicked where nobody catches it.
@@ -144,13 +166,24 @@ fn failure(e: &Execution, thread: usize) -> Failure {
 }
 
 /// A panic has left the test closure. If another thread panicked first, and its end was joined, that panic is the
-/// one to tell: this one is most often an `unwrap` of the join.
+/// one to tell: this one is most often an `unwrap` of the join. If it is not, it is told as well: the test may have expected the first one.
 pub(super) fn report_main(e: &mut Execution) {
     let first = (0..e.thread_count)
         .filter(|&t| e.threads[t].panicked && e.threads[t].panic.is_some())
         .min_by_key(|&t| e.threads[t].panic.as_ref().map(|p| p.order));
-    let failure = failure(e, first.unwrap_or(0));
+    let first = first.unwrap_or(0);
+    let mut failure = failure(e, first);
+    if let Some(last) = e.threads[0].panic.as_ref().filter(|_| first != 0)
+        && !says_that_one_panicked(&last.message, &failure.message)
+    {
+        failure.afterwards = Some(told(ThreadId::new(0), last.location.as_ref(), &last.message));
+    }
     e.stop(End::Failed(Box::new(failure)));
+}
+
+/// Whether a panic says no more than that a thread has panicked, with `first`: an `unwrap` of its join, the end of its scope, or the same thrown again.
+fn says_that_one_panicked(message: &str, first: &str) -> bool {
+    message.ends_with("Any { .. }") || message == "a scoped thread panicked" || message == first
 }
 
 /// All threads have ended: a panic that nobody joined is a failure, unless it is allowed.
@@ -172,6 +205,45 @@ pub(super) fn report_unhandled(e: &mut Execution) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_the_debug_information_does_not_know_is_that_of_the_panic() {
+        let at = |file: &str, line| SourceLocation { file: file.to_owned(), line, column: 5 };
+        let frame = |function: &str, file: &str, line| Frame {
+            function: function.to_owned(),
+            location: Some(at(file, line)),
+        };
+        let lines = |frames: &[Frame], place: SourceLocation| {
+            let mut frames = frames.to_vec();
+            put_right(&mut frames, &place);
+            frames
+                .iter()
+                .map(|frame| frame.location.as_ref().map_or(0, |place| place.line))
+                .collect::<Vec<_>>()
+        };
+        let std = frame("core::panicking::panic", "/rustc/0/library/core/src/panicking.rs", 9);
+        let merged =
+            [std.clone(), frame("app::test", "/x/src/lib.rs", 3), frame("app::run", "/x/src/run.rs", 7)];
+        assert_eq!(lines(&merged, at("src/lib.rs", 13)), [9, 13, 7]);
+        assert_eq!(lines(&merged, at("src/lib.rs", 3)), [9, 3, 7], "it is known");
+        assert_eq!(
+            lines(&merged, at("src/run.rs", 7)),
+            [9, 3, 7],
+            "the caller is told, of a function that says so"
+        );
+        assert_eq!(lines(&merged, at("src/run.rs", 8)), [9, 3, 7], "another file");
+        assert_eq!(lines(&merged, at("rc/lib.rs", 13)), [9, 3, 7], "another file");
+    }
+
+    #[test]
+    fn what_says_only_that_a_thread_panicked_is_not_told() {
+        for message in
+            ["called `Result::unwrap()` on an `Err` value: Any { .. }", "a scoped thread panicked", "no"]
+        {
+            assert!(says_that_one_panicked(message, "no"), "{message}");
+        }
+        assert!(!says_that_one_panicked("assertion `left == right` failed", "no"));
+    }
 
     #[test]
     fn errors_of_the_engine_are_told_from_those_of_the_test() {

@@ -157,9 +157,13 @@ pub struct Failure {
     /// Panics: nobody has joined the thread, so that Rust's own harness would print the panic and let the test pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unjoined: bool,
+    /// Panics: what the test itself panicked with afterwards, and where, unless that says only that the thread panicked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub afterwards: Option<String>,
     /// Where in the program it failed.
     pub location: Option<SourceLocation>,
-    /// Panics: how many steps had been taken. Those that follow belong to threads that unwind, or that know nothing of it.
+    /// Panics: how many steps had been taken. Those that follow belong to threads that unwind, or that know nothing of it. Races of plain memory:
+    /// the same, and the thread may have gone on to its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_steps: Option<u64>,
     /// Deadlocks and livelocks: who waits for what.
@@ -186,6 +190,7 @@ impl Failure {
             schedule: Schedule::default(),
             thread: None,
             unjoined: false,
+            afterwards: None,
             after_steps: None,
             location: None,
             waiting: Vec::new(),

@@ -14,7 +14,7 @@ mod words;
 
 use super::{Failure, Frame, ObjectId, SourceLocation, Step, Switch, ThreadId, Trace};
 use frames::Sources;
-pub use frames::{is_machinery_file, is_of_program};
+pub use frames::{is_machinery_file, is_of_program, without_registries};
 pub use selection::{Why, selection};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -281,6 +281,18 @@ fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &
             ),
             Style::Dim,
         );
+    }
+    afterwards(out, failure, sources);
+}
+
+/// What the test itself panicked with, after the thread that is told of.
+fn afterwards(out: &mut Rendered, failure: &Failure, sources: &Sources<'_>) {
+    let Some(text) = &failure.afterwards else { return };
+    let text = sources.shorten(text);
+    let mut lines = text.lines();
+    out.line(format!("Afterwards {}", lines.next().unwrap_or_default()), Style::Bold);
+    for line in lines {
+        out.line(format!("    {line}"), Style::Plain);
     }
 }
 

@@ -27,7 +27,7 @@ use ::std::num::NonZero;
 use ::std::time::Duration;
 
 /// Processors that `available_parallelism` reports in an execution.
-const MODELLED_PARALLELISM: NonZero<usize> = NonZero::new(2).unwrap();
+pub(crate) const MODELLED_PARALLELISM: NonZero<usize> = NonZero::new(2).unwrap();
 
 /// Mirrors `std::thread::yield_now`: the thread may go on, or any other may run.
 #[inline(always)]

@@ -60,6 +60,28 @@ fn a_panic_is_a_failure_unless_somebody_takes_note() {
 }
 
 #[test]
+fn what_the_test_panics_with_after_a_thread_is_told_as_well() {
+    let afterwards = |program: fn()| {
+        let failure = failure(&plain().explore(program)).clone();
+        assert_eq!((failure.message.as_str(), failure.thread), ("first", Some(ThreadId::new(1))));
+        failure.afterwards.unwrap_or_default()
+    };
+    let said = afterwards(|| {
+        let joined = thread::spawn(|| panic!("first")).join();
+        assert!(joined.is_ok(), "expected by nobody");
+    });
+    assert!(said.starts_with("T0 panicked at ") && said.ends_with(": expected by nobody"), "{said}");
+    for only_that in [
+        || thread::spawn(|| panic!("first")).join().unwrap(),
+        || thread::spawn(|| panic!("first")).join().expect("it ends"),
+        || thread::spawn(|| panic!("first")).join().unwrap_or_else(|panic| resume_unwind(panic)),
+        || thread::scope(|scope| drop(scope.spawn(|| panic!("first")))),
+    ] {
+        assert_eq!(afterwards(only_that), "");
+    }
+}
+
+#[test]
 fn the_first_panic_is_told_with_its_place() {
     let report = plain().explore(|| thread::spawn(|| panic!("the cause")).join().unwrap());
     let failure = failure(&report);

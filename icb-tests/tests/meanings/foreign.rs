@@ -505,6 +505,58 @@ fn random_numbers_are_a_function_of_the_thread() {
     assert_ne!(drawn(), drawn(), "outside a model");
 }
 
+/// There are as many processors as `available_parallelism` says, and a thread that keeps to one of them does so alone.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn threads_keep_to_processors_each_by_itself() {
+    type Set = libc::cpu_set_t;
+    /// The processors that the calling thread may run on, by each way to ask.
+    fn processors() -> [usize; 2] {
+        // SAFETY: sets of this size, filled before they are read; any words are a set.
+        unsafe {
+            let (mut own, mut asked): (Set, Set) = (std::mem::zeroed(), std::mem::zeroed());
+            assert_eq!(libc::sched_getaffinity(0, size_of::<Set>(), &raw mut own), 0);
+            let this = libc::pthread_self();
+            assert_eq!(libc::pthread_getaffinity_np(this, size_of::<Set>(), &raw mut asked), 0);
+            [own, asked]
+                .map(|set| (0..64).filter(|&one| libc::CPU_ISSET(one, &set)).map(|one| 1 << one).sum())
+        }
+    }
+    fn set_of(processors: &[usize]) -> Set {
+        // SAFETY: any words are a set.
+        let mut set: Set = unsafe { std::mem::zeroed() };
+        // SAFETY: the numbers are small.
+        processors.iter().for_each(|&one| unsafe { libc::CPU_SET(one, &mut set) });
+        set
+    }
+    let outside = processors();
+    let report = plain().max_bound(1).explore(|| {
+        let keep_to = |one: usize| {
+            move || {
+                assert_eq!(processors(), [3, 3]);
+                let (set, nothing) = (set_of(&[one]), set_of(&[]));
+                // SAFETY: sets of this size.
+                unsafe {
+                    assert_eq!(libc::sched_setaffinity(0, size_of::<Set>(), &raw const nothing), -1);
+                    assert_eq!(libc::sched_setaffinity(0, size_of::<Set>(), &raw const set), 0);
+                }
+                thread::yield_now();
+                assert_eq!(processors(), [1 << one; 2]);
+            }
+        };
+        let threads = [thread::spawn(keep_to(0)), thread::spawn(keep_to(1))];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let set = set_of(&[1, 5]);
+        // SAFETY: a set of this size.
+        let result =
+            unsafe { libc::pthread_setaffinity_np(libc::pthread_self(), size_of::<Set>(), &raw const set) };
+        assert_eq!((result, processors()), (0, [2, 2]), "there are two");
+        assert_eq!(thread::available_parallelism().unwrap().get(), 2);
+    });
+    assert!(report.failure.is_none() && executions(&report)[1] > 1, "{report:?}");
+    assert_eq!(outside, processors(), "the system has been told nothing");
+}
+
 /// Threads of the model are threads of the system's to whoever asks, each with its stack.
 #[test]
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

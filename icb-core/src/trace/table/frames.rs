@@ -54,7 +54,8 @@ impl<'a> Sources<'a> {
     /// A text in which places stand, these as short as elsewhere.
     pub(super) fn shorten(&self, text: &str) -> String {
         let long = self.roots.iter().filter(|root| root.components().count() > 2);
-        long.fold(text.to_owned(), |text, root| text.replace(&format!("{}/", root.display()), ""))
+        let text = long.fold(text.to_owned(), |text, root| text.replace(&format!("{}/", root.display()), ""));
+        without_registries(&text)
     }
 
     /// The file without what is the same for all: a root, or the directories of a package registry.
@@ -68,6 +69,32 @@ impl<'a> Sources<'a> {
         };
         self.roots.iter().filter(|root| root.components().count() > 2).find_map(below).unwrap_or(file)
     }
+}
+
+/// A text in which places stand, these without the directories of a package registry.
+#[must_use]
+pub fn without_registries(text: &str) -> String {
+    const DIRECTORY: &str = "/registry/src/";
+    let mut short = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(DIRECTORY) {
+        let is_outside = |c: char| c.is_whitespace() || "(\"'`".contains(c);
+        let begin = before
+            .rfind(is_outside)
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        match after.split_once('/').filter(|(index, _)| !index.contains(char::is_whitespace)) {
+            Some((_, package)) => {
+                short += &before[..begin];
+                rest = package;
+            }
+            None => {
+                short += before;
+                short += DIRECTORY;
+                rest = after;
+            }
+        }
+    }
+    short + rest
 }
 
 /// `src/queue.rs:12`, as short as it can be opened.
@@ -215,6 +242,15 @@ fn function_name(function: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_in_a_text_are_as_short_as_elsewhere() {
+        let long = "(T0 at /home/x/.cargo/registry/src/index-1/a-1.0.0/src/lib.rs:2:3; T1 at /home/x/.cargo/registry/src/index-1/b-2.0.0/src/b.rs:4)";
+        assert_eq!(without_registries(long), "(T0 at a-1.0.0/src/lib.rs:2:3; T1 at b-2.0.0/src/b.rs:4)");
+        for text in ["nothing", "it is in /registry/src/ here/there", ""] {
+            assert_eq!(without_registries(text), text);
+        }
+    }
 
     #[test]
     fn machinery_is_recognised() {

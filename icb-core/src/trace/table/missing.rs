@@ -41,6 +41,10 @@ pub(super) fn missing(
         steps.iter().position(|step| step.thread == race[0].thread && step.index as u64 >= count)
     };
     let known = known.or_else(|| race[0].after_steps.map(|count| next(count).unwrap_or(steps.len())));
+    let second = second.or_else(|| {
+        let count = failure.after_steps?;
+        steps.iter().position(|step| step.index as u64 >= count)
+    });
     let (first, second) = (known.unwrap_or(0), second.unwrap_or(steps.len()));
     let between = Between { steps, first, second };
     let sights = between.sights();

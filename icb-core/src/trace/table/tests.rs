@@ -431,6 +431,25 @@ fn what_a_race_lacks_is_found_on_the_way_through_other_threads() {
 }
 
 #[test]
+fn what_a_thread_goes_on_with_after_an_access_that_races_orders_nothing() {
+    let mut trace = Trace { threads: vec![thread(0, "main"), thread(1, "main.0")], ..Trace::default() };
+    let t = &mut trace;
+    step(t, T[0], Action::Fence(Ordering::SeqCst), 0);
+    step(t, T[0], Action::Store(Ordering::Relaxed), 2).written = Some("1".to_owned());
+    step(t, T[1], Action::Load(Ordering::Relaxed), 2).read = Some("1".to_owned());
+    step(t, T[1], Action::Fence(Ordering::SeqCst), 0);
+    let mut failure = Failure::new(FailureKind::DataRace, "x");
+    failure.race = Some(Box::new([RaceAccess::new(T[0], true), RaceAccess::new(T[1], false)]));
+    (failure.thread, failure.after_steps, failure.trace) = (Some(T[1]), Some(3), trace);
+    let said = text(&failure, Options { width: 200, full: true, ..Options::default() });
+    let expected = "the read of #2 at app/src/no-such-file.rs:12 is Relaxed: no happens-before from the store at \
+                    app/src/no-such-file.rs:11; make it Acquire";
+    assert!(said.contains(expected), "{said}");
+    let at = |words: &str| said.rfind(words).unwrap_or_else(|| panic!("{words} in\n{said}"));
+    assert!(at("│ data race") < at("│ fence"), "{said}");
+}
+
+#[test]
 fn every_unit_of_cost_has_its_number() {
     let mut trace = Trace { schedule: "icb1:0*2?1!!1,0~,0~".parse().unwrap(), ..Trace::default() };
     let t = &mut trace;
