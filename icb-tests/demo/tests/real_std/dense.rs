@@ -16,6 +16,8 @@ const KNOWN: &[&[&[Do]]] = &[
     // What is done under the lock from one wait to the next.
     &[&[Tell], &[AwaitWhile, StepLock], &[Tell, StepLock]],
     &[&[Tell, MiddleSet, AwaitWhile], &[AwaitWhile, Small], &[Tell, Tell, AwaitWhile]],
+    // A loop with a pause that waits for an atomic of the real std.
+    &[&[SpinLock], &[SpinLock, SpinLock], &[StepStore]],
 ];
 
 /// Rows from which dense programs are made: few kinds of things, each done often.
