@@ -278,6 +278,29 @@ fn every_kind_of_object_tells_that_its_memory_has_been_freed() {
     use_after_free(|| AtomicU32::new(1), |atomic| atomic.store(2, Ordering::SeqCst));
 }
 
+/// By the number that it has in the steps before.
+#[test]
+fn what_was_used_before_its_memory_was_freed_is_told_by_its_number() {
+    let report = Builder::new().max_bound(0).explore(|| {
+        let flag = Box::into_raw(Box::new(AtomicU32::new(1)));
+        let address = flag.expose_provenance();
+        // SAFETY: it has not been freed yet.
+        unsafe { &*flag }.store(2, Ordering::SeqCst);
+        let child = thread::spawn(move || {
+            // SAFETY: the box is not used again, says the program wrongly.
+            drop(unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<AtomicU32>(address)) });
+        });
+        child.join().unwrap();
+        // SAFETY: it is not; that is what is to be found. The memory is still mapped.
+        unsafe { &*flag }.load(Ordering::SeqCst);
+    });
+    let failure = report.failure.expect("the flag is used after it was freed");
+    let flags: Vec<_> =
+        failure.trace.objects.iter().filter(|object| object.type_name == "AtomicU32").collect();
+    assert_eq!(flags.len(), 1, "{flags:?}");
+    assert_eq!(failure.message, format!("AtomicU32 {} is used after its memory has been freed", flags[0].id));
+}
+
 /// A free is no step, but it is not forgotten that it happened after the step before it: whether the use or the free comes
 /// first is tried, with the reduction as without. (Where a free that nothing orders is no failure by itself.)
 #[test]

@@ -7,7 +7,7 @@
 //! beforehand, inline assembly, foreign code. Atomics are the mirrored types' business, and where a crate is on the real `std`, that of
 //! `foreign`. What is wrong with an access, `memory_troubles` says.
 
-use super::address_map::{GONE, Kind, key};
+use super::address_map::{Kind, alive, key};
 use super::allocator::aside;
 use super::coroutine::Coroutine;
 use super::execution::Execution;
@@ -289,9 +289,9 @@ impl Execution {
 
     fn granule_object(&mut self, address: usize) -> ObjectId {
         let address: *const () = std::ptr::without_provenance(address / GRANULE * GRANULE);
-        match self.map.get(key(address.addr(), Kind::Memory)) {
-            Some(object) if object != GONE => ObjectId::new(object as usize),
-            _ => {
+        match self.map.get(key(address.addr(), Kind::Memory)).and_then(alive) {
+            Some(object) => object,
+            None => {
                 let object = self.register(ObjectClass::Cell, "memory", address, None);
                 self.enter_in_map(address.addr(), Kind::Memory, object);
                 object

@@ -3,6 +3,8 @@
 //! Open addressing with linear probing. An entry belongs to the execution whose epoch it carries; entries of earlier
 //! executions count as free, so beginning an execution costs nothing.
 
+use crate::trace::ObjectId;
+
 /// What stands at an address. Atomics, cells and counts can share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -24,10 +26,22 @@ pub(crate) const fn key(address: usize, kind: Kind) -> usize {
     (address << KIND_BITS) | kind as usize
 }
 
-/// The value of an object whose memory has been freed.
-pub(crate) const GONE: u32 = u32::MAX;
+/// A bit beside the number of an object whose memory has been freed.
+pub(crate) const GONE: u32 = 1 << 31;
 /// A bit beside an atomic variable's number: its operations take the long way (see `mixed`).
-pub(crate) const ASIDE: u32 = 1 << 31;
+pub(crate) const ASIDE: u32 = 1 << 30;
+
+/// The object of a value, gone or not.
+#[inline]
+pub(crate) const fn object(value: u32) -> ObjectId {
+    ObjectId::new((value & (ASIDE - 1)) as usize)
+}
+
+/// The object of a value, if its memory has not been freed.
+#[inline]
+pub(crate) fn alive(value: u32) -> Option<ObjectId> {
+    (value & GONE == 0).then(|| object(value))
+}
 
 /// In the place of a kind in the entries that say where in a stretch of memory there are objects of one kind: a bit for each
 /// granule.
@@ -202,8 +216,10 @@ impl AddressMap {
                     && entry.epoch == epoch
                     && (start..end).contains(&(entry.key >> KIND_BITS))
             };
-            let alive = self.entries.iter_mut().filter(inside).filter(|entry| entry.value != GONE);
-            gone.extend(alive.map(|entry| std::mem::replace(&mut entry.value, GONE)));
+            for entry in self.entries.iter_mut().filter(inside).filter(|entry| entry.value & GONE == 0) {
+                gone.push(entry.value);
+                entry.value |= GONE;
+            }
             return;
         }
         let mut kinds = self.kinds;
@@ -229,9 +245,9 @@ impl AddressMap {
 
     /// The object at this key is gone, and is told, if there is one.
     fn forget(&mut self, key: usize, gone: &mut Vec<u32>) {
-        if let Some(object) = self.get(key).filter(|&object| object != GONE) {
-            gone.push(object);
-            *self.entry(key, GONE) = GONE;
+        if let Some(value) = self.get(key).filter(|&value| value & GONE == 0) {
+            gone.push(value);
+            *self.entry(key, value) |= GONE;
         }
     }
 
@@ -280,8 +296,8 @@ mod tests {
             map.forget_block(1000, size, &mut gone);
             gone.sort_unstable();
             assert_eq!(gone, [1, 2]);
-            assert_eq!(map.get(key(1000, Kind::Atomic)), Some(GONE));
-            assert_eq!(map.get(key(1008, Kind::Cell)), Some(GONE));
+            assert_eq!(map.get(key(1000, Kind::Atomic)), Some(1 | GONE));
+            assert_eq!(map.get(key(1008, Kind::Cell)), Some(2 | GONE));
             assert_eq!(map.get(key(1000 + size, Kind::Atomic)), Some(3));
         }
     }

@@ -1,7 +1,7 @@
 //! The door for what is known by its address: data cells and reference counts have std's layout, and carry no handle. (For
 //! atomics see `atomics`.)
 
-use super::address_map::{GONE, Kind, key};
+use super::address_map::{GONE, Kind, alive, key, object};
 use super::allocator::POISON;
 use super::execution::Execution;
 use super::outsider::outside;
@@ -30,7 +30,7 @@ pub(super) fn check_freed(
             return false;
         }
         e.note_freed();
-        let freed = e.map.get(key(address.addr(), kind)) == Some(GONE);
+        let freed = e.map.get(key(address.addr(), kind)).is_some_and(|value| value & GONE != 0);
         if freed {
             e.used_after_free(object, type_name, address, place);
         }
@@ -176,8 +176,7 @@ pub fn value_gone(pointer: *const ()) {
 
 impl Execution {
     fn known_count(&self, address: *const ()) -> Option<ObjectId> {
-        let object = self.map.get(key(address.addr(), Kind::Count)).filter(|&object| object != GONE)?;
-        Some(ObjectId::new(object as usize))
+        self.map.get(key(address.addr(), Kind::Count)).and_then(alive)
     }
 
     #[cold]
@@ -199,8 +198,12 @@ impl Execution {
     ) -> ObjectId {
         self.note_freed();
         match self.map.get(key(address.addr(), kind)) {
-            Some(object) if object != GONE => ObjectId::new(object as usize),
-            known => self.enter_at(kind, address, type_name, location.into(), known.is_some()),
+            Some(value) => alive(value).unwrap_or_else(|| {
+                let object = object(value);
+                self.used_after_free(object, type_name, address, location.into());
+                object
+            }),
+            None => self.enter_at(kind, address, type_name, location.into()),
         }
     }
 
@@ -211,13 +214,12 @@ impl Execution {
         address: *const (),
         type_name: &'static str,
         place: Place,
-        gone: bool,
     ) -> ObjectId {
         // An object that was freed before its first use: a byte tells almost always that this is not so.
         // SAFETY: the caller is about to use the object, or the header of the allocation it is in; memory that an
         // execution has freed is still mapped. The byte is looked at as it is, and only ever raises a suspicion.
         let suspect = unsafe { address.cast::<u8>().read_volatile() } == POISON;
-        let gone = gone || (suspect && self.quarantine.holds(address.addr()));
+        let gone = suspect && self.quarantine.holds(address.addr());
         let class = match kind {
             Kind::Atomic => ObjectClass::Atomic,
             Kind::Cell | Kind::Memory => ObjectClass::Cell,
@@ -276,8 +278,7 @@ impl Execution {
     }
 
     fn known_cell(&self, address: *const ()) -> Option<ObjectId> {
-        let object = self.map.get(key(address.addr(), Kind::Cell)).filter(|&object| object != GONE)?;
-        Some(ObjectId::new(object as usize))
+        self.map.get(key(address.addr(), Kind::Cell)).and_then(alive)
     }
 
     /// Whether a data access at this place of the program is a scheduling point.

@@ -2,7 +2,7 @@
 //! nearly every program goes, so the short way stands apart: the variable is known, nothing is to be looked at more closely, and
 //! the thread goes on by itself. Whatever needs more is done by functions that the short way ends with.
 
-use super::address_map::{ASIDE, GONE, Kind, key};
+use super::address_map::{ASIDE, Kind, alive, key, object};
 use super::addressed::check_freed;
 use super::execution::{Execution, Next};
 use super::outsider::outside;
@@ -436,14 +436,20 @@ impl Execution {
     fn atomic_object(&mut self, target: AtomicRef, place: Place) -> ObjectId {
         self.note_freed();
         match self.map.get(key(target.address.addr(), Kind::Atomic)) {
-            Some(object) if object != GONE => ObjectId::new((object & !ASIDE) as usize),
-            known => self.first_atomic_use(target, place, known.is_some()),
+            Some(value) => alive(value).unwrap_or_else(|| self.gone_atomic(target, object(value), place)),
+            None => self.first_atomic_use(target, place),
         }
     }
 
     #[cold]
-    fn first_atomic_use(&mut self, target: AtomicRef, place: Place, gone: bool) -> ObjectId {
-        let object = self.enter_at(Kind::Atomic, target.address, target.of.name, place, gone);
+    fn gone_atomic(&mut self, target: AtomicRef, object: ObjectId, place: Place) -> ObjectId {
+        self.used_after_free(object, target.of.name, target.address, place);
+        object
+    }
+
+    #[cold]
+    fn first_atomic_use(&mut self, target: AtomicRef, place: Place) -> ObjectId {
+        let object = self.enter_at(Kind::Atomic, target.address, target.of.name, place);
         if self.mixed.is_on && self.end.is_none() {
             self.map.insert(key(target.address.addr(), Kind::Atomic), object.index() as u32 | ASIDE);
         }

@@ -5,7 +5,7 @@
 //! a coroutine switch happens only when another thread is chosen. Code here must not hold a reference to the
 //! execution across a switch: the functions that may switch take a raw pointer.
 
-use super::address_map::{ASIDE, AddressMap, Kind, key, lines};
+use super::address_map::{AddressMap, Kind, key, lines, object};
 use super::coasting::Coasting;
 use super::coroutine::Pool;
 use super::mixed::Mixed;
@@ -548,8 +548,7 @@ impl Execution {
             }
             let mut gone = std::mem::take(&mut self.gone);
             self.map.forget_block(block.start, block.size, &mut gone);
-            for object in gone.drain(..) {
-                let object = ObjectId::new((object & !ASIDE) as usize);
+            for object in gone.drain(..).map(object) {
                 self.tell_freed(object);
                 if self.checks_frees {
                     self.check_free(object, block.start);

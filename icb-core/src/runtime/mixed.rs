@@ -5,7 +5,7 @@
 //! ordered with a use is run once more. Nothing of this where what races becomes a scheduling point (`on_race(Promote)`).
 
 use super::accesses::{GRANULE, Hooked};
-use super::address_map::{ASIDE, GONE, Kind, key};
+use super::address_map::{ASIDE, Kind, alive, key};
 use super::allocator::aside;
 use super::atomics::AtomicRef;
 use super::execution::Execution;
@@ -142,9 +142,9 @@ impl Execution {
             let start = granule * GRANULE;
             // The largest ones are two granules long.
             for address in start.saturating_sub(GRANULE)..start + GRANULE {
-                let Some(object) = self.map.get(key(address, Kind::Atomic)) else { continue };
-                if object != GONE && self.end.is_none() {
-                    self.check_with_atomic(ObjectId::new((object & !ASIDE) as usize), hooked);
+                let Some(object) = self.map.get(key(address, Kind::Atomic)).and_then(alive) else { continue };
+                if self.end.is_none() {
+                    self.check_with_atomic(object, hooked);
                 }
             }
         }
