@@ -367,22 +367,20 @@ impl Execution {
             self.stop(End::Passed);
             return false;
         }
-        let is_awaiting = |&t: &usize| self.threads[t].readiness == Readiness::Awaiting;
-        let is_in_vain = self.idle_wakes >= MAX_IDLE_WAKES;
+        // It may be counting, and come to an end. That nothing has changed for so long is told before the steps are used up.
         let has_room = self.step_count < self.settings.max_steps - self.settings.max_steps / 8;
-        // What may be counting comes to an end.
-        let may_turn = |t: &usize| !is_in_vain || has_room && !self.threads[*t].is_idle();
-        let mut turning = self.waiting.iter().filter(is_awaiting).filter(may_turn);
-        let first = turning.next();
-        let next = std::iter::once(first).flatten().chain(turning).find(|&t| t > self.last_woken).or(first);
+        let may_turn = self.idle_wakes < MAX_IDLE_WAKES || has_room;
+        let mut awaiting = self.waiting.iter().filter(|&t| self.threads[t].readiness == Readiness::Awaiting);
+        let first = awaiting.next();
+        let next = std::iter::once(first).flatten().chain(awaiting).find(|&t| t > self.last_woken).or(first);
         match next {
-            Some(thread) => {
+            Some(thread) if may_turn => {
                 self.let_turn(thread, self.idle_wakes);
                 self.idle_wakes += 1;
                 self.last_woken = thread;
                 true
             }
-            None if self.waiting.iter().any(|t| is_awaiting(&t)) => {
+            Some(_) => {
                 let entries = self.stuck_entries();
                 let mut failure = Failure::new(
                     FailureKind::Livelock,

@@ -4,7 +4,7 @@
 use super::accesses::{GRANULE, Hooked};
 use super::execution::Execution;
 use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
-use crate::program::Place;
+use crate::program::{End, Place};
 use crate::trace::{Failure, FailureKind, Frame, MemoryEventKind, RaceAccess, ThreadId};
 
 /// Whose code a place is in.
@@ -70,6 +70,7 @@ impl Execution {
                 let message = format!("memory is {kind} after it has been freed");
                 let address = std::ptr::without_provenance(address);
                 self.fail_by_use(message, address, Place::of_code(hooked.place), hooked.write);
+                self.goes_on_to_next_step();
             }
         }
     }
@@ -83,11 +84,17 @@ impl Execution {
             side(&second, verb(&second))
         );
         let mut failure = Failure::new(FailureKind::DataRace, message);
-        // The thread goes on to its next step: an access cannot be given up half-way.
-        failure.after_steps = Some(self.step_count);
         failure.location = second.location.clone();
         failure.race = Some(Box::new([first, second]));
         self.fail(failure);
+        self.goes_on_to_next_step();
+    }
+
+    /// The failure is a plain access, which cannot be given up half-way: the thread goes on to its next step.
+    pub(super) fn goes_on_to_next_step(&mut self) {
+        if let Some(End::Failed(failure)) = &mut self.end {
+            failure.after_steps.get_or_insert(self.step_count);
+        }
     }
 
     /// A block is freed, and nothing orders this with an earlier access, after which something `done`, for which there is a `verb`: in

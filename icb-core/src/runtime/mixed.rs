@@ -211,6 +211,7 @@ impl Execution {
         };
         let second = self.memory_access(hooked.address, self.current, hooked.write, hooked.place);
         self.fail_by_mixed_race([first, second], 0);
+        self.goes_on_to_next_step();
     }
 
     /// `atomic`: which of the two.
