@@ -98,6 +98,19 @@ unsafe fn ask(real: &Real, thread: usize, a: usize, b: usize, c: usize) -> c_int
     }
 }
 
+/// The C library's function of this name.
+macro_rules! real {
+    ($name:ident) => {{
+        const NAME: &::std::ffi::CStr =
+            match ::std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!(),
+            };
+        static REAL: Real = Real::new(NAME);
+        &REAL
+    }};
+}
+
 macro_rules! about_a_thread {
     ($($name:ident)*) => {$(
         /// The C function of this name.
@@ -106,14 +119,8 @@ macro_rules! about_a_thread {
         /// As the C function.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(thread: usize, a: usize, b: usize, c: usize) -> c_int {
-            const NAME: &::std::ffi::CStr =
-                match ::std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => panic!(),
-                };
-            static REAL: Real = Real::new(NAME);
             // SAFETY: the caller's promise.
-            unsafe { ask(&REAL, thread, a, b, c) }
+            unsafe { ask(real!($name), thread, a, b, c) }
         }
     )*};
 }
@@ -161,72 +168,48 @@ fn means_me(number: c_int) -> bool {
 
 type OfProcess = unsafe extern "C" fn(c_int, usize, *mut u8) -> c_int;
 
-/// The C function of this name.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sched_setaffinity(number: c_int, size: usize, set: *mut u8) -> c_int {
-    static REAL: Real = Real::new(c"sched_setaffinity");
-    // SAFETY: the caller's promise.
-    unsafe {
-        if means_me(number) {
-            return system::answer(IDENTITY.with(|identity| set_processors(identity, size, set))) as c_int;
+/// For each: by a process number, by a `pthread_t`, and what is done to a thread of an execution.
+macro_rules! about_processors {
+    ($($by_number:ident $by_thread:ident $own:ident;)*) => {$(
+        /// The C function of this name.
+        ///
+        /// # Safety
+        /// As the C function.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $by_number(number: c_int, size: usize, set: *mut u8) -> c_int {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if means_me(number) {
+                    return system::answer(IDENTITY.with(|identity| $own(identity, size, set))) as c_int;
+                }
+                let Some(real) = real!($by_number).get() else {
+                    return system::answer(Err(ENOSYS)) as c_int;
+                };
+                transmute::<*mut c_void, OfProcess>(real)(number, size, set)
+            }
         }
-        let Some(real) = REAL.get() else { return system::answer(Err(ENOSYS)) as c_int };
-        transmute::<*mut c_void, OfProcess>(real)(number, size, set)
-    }
+
+        /// The C function of this name.
+        ///
+        /// # Safety
+        /// As the C function.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $by_thread(thread: usize, size: usize, set: *mut u8) -> c_int {
+            // SAFETY: the caller's promise; what begins with the mark is an identity.
+            unsafe {
+                if is_ours(thread) {
+                    let identity = &*::std::ptr::with_exposed_provenance::<Identity>(thread);
+                    return $own(identity, size, set).err().unwrap_or(0);
+                }
+                ask(real!($by_thread), thread, size, set.expose_provenance(), 0)
+            }
+        }
+    )*};
 }
 
-/// The C function of this name.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sched_getaffinity(number: c_int, size: usize, set: *mut u8) -> c_int {
-    static REAL: Real = Real::new(c"sched_getaffinity");
-    // SAFETY: the caller's promise.
-    unsafe {
-        if means_me(number) {
-            return system::answer(IDENTITY.with(|identity| get_processors(identity, size, set))) as c_int;
-        }
-        let Some(real) = REAL.get() else { return system::answer(Err(ENOSYS)) as c_int };
-        transmute::<*mut c_void, OfProcess>(real)(number, size, set)
-    }
-}
-
-/// The C function of this name.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setaffinity_np(thread: usize, size: usize, set: *mut u8) -> c_int {
-    static REAL: Real = Real::new(c"pthread_setaffinity_np");
-    // SAFETY: the caller's promise; what begins with the mark is an identity.
-    unsafe {
-        if is_ours(thread) {
-            let identity = &*::std::ptr::with_exposed_provenance::<Identity>(thread);
-            return set_processors(identity, size, set).err().unwrap_or(0);
-        }
-        ask(&REAL, thread, size, set.expose_provenance(), 0)
-    }
-}
-
-/// The C function of this name.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_getaffinity_np(thread: usize, size: usize, set: *mut u8) -> c_int {
-    static REAL: Real = Real::new(c"pthread_getaffinity_np");
-    // SAFETY: the caller's promise; what begins with the mark is an identity.
-    unsafe {
-        if is_ours(thread) {
-            let identity = &*::std::ptr::with_exposed_provenance::<Identity>(thread);
-            return get_processors(identity, size, set).err().unwrap_or(0);
-        }
-        ask(&REAL, thread, size, set.expose_provenance(), 0)
-    }
+about_processors! {
+    sched_setaffinity pthread_setaffinity_np set_processors;
+    sched_getaffinity pthread_getaffinity_np get_processors;
 }
 
 /// The C function of this name.

@@ -11,10 +11,16 @@ use std::time::Duration;
 /// By test, what is known of its last bound: the states, or the failure's bound.
 type Results = BTreeMap<String, Result<u64, u64>>;
 
-fn icb(arguments: &str) -> Vec<serde_json::Value> {
+/// The tool, to be run with these arguments.
+fn command(arguments: &str) -> Command {
     let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
-    let output = command.args(arguments.split(' ').filter(|word| !word.is_empty())).output().unwrap();
+    command.args(arguments.split(' ').filter(|word| !word.is_empty()));
+    command
+}
+
+fn icb(arguments: &str) -> Vec<serde_json::Value> {
+    let output = command(arguments).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let lines: Vec<serde_json::Value> =
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -155,19 +161,16 @@ fn random_programs_on_the_real_std_come_to_the_same_however_they_are_searched() 
 fn dense_programs_on_the_real_std_come_to_the_same_however_they_are_searched() {
     let _alone = tool::alone();
     let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
-    let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).env("PROGRAM_SEEDS", "0..150");
-    command.args(["test", "-p", "icb-demo", "--features", "random", "--test", "real_std", "dense"]);
-    let output = command.arg("--target-dir").arg(target).output().unwrap();
+    let arguments =
+        format!("test -p icb-demo --features random --test real_std dense --target-dir {}", target.display());
+    let output = command(&arguments).env("PROGRAM_SEEDS", "0..150").output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed, 0 failed"), "{text}");
 }
 
 /// Runs the tool, and kills it after this time.
 fn killed(arguments: &str, time: Duration) {
-    let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).stdout(Stdio::null());
-    let mut child = command.args(arguments.split(' ')).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(time);
     let _ = Command::new("kill").args(["-KILL", &child.id().to_string()]).status();
     let _ = child.wait();

@@ -2,8 +2,7 @@
 //! is looked at. The names of the compiler's passes are no part of what Rust promises. The answer is kept for each toolchain,
 //! and with it the hooks for programs without the mirrored library.
 
-use super::build::Recipe;
-use super::build::rustc_version;
+use super::build::{Recipe, rustc_version};
 use super::metadata::Workspace;
 use crate::exit_code::Error;
 use serde::{Deserialize, Serialize};

@@ -359,11 +359,8 @@ impl Execution {
         if self.notes_accesses {
             self.note_access(hooked);
         }
-        if let Some(trouble) = trouble {
-            self.in_trouble(hooked, trouble);
-        }
-        if !self.shadow.met_atomics.is_empty() {
-            self.check_with_atomics(hooked);
+        if trouble.is_some() || !self.shadow.met_atomics.is_empty() {
+            self.look_closely(hooked, trouble);
         }
     }
 

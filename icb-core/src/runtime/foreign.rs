@@ -194,11 +194,7 @@ impl Execution {
     /// A loop with a pause may wait for what others do to the variable, and this may be what one waits for. As with mirrored ones.
     fn note_foreign(&mut self, access: Access, done: Done, order: Ordering, [before, after]: [u64; 2]) {
         let object = access.object;
-        let (action, changes) = match done {
-            Done::Load => (Action::Load(order), false),
-            Done::Store => (Action::Store(order), true),
-            Done::Modify | Done::Count => (Action::ReadModifyWrite(order), before != after),
-        };
+        let changes = done == Done::Store || before != after;
         if access.mode == Mode::Update {
             // Whoever holds a reference for a while does nothing by that.
             self.object_mut(object).note_change(false);
@@ -208,7 +204,12 @@ impl Execution {
             self.note_read(object);
         }
         if !self.threads.mine().is_unwatched() {
-            let action = if access.mode == Mode::Update { Action::CountUp } else { action };
+            let action = match done {
+                Done::Load => Action::Load(order),
+                Done::Store => Action::Store(order),
+                Done::Modify | Done::Count if access.mode == Mode::Update => Action::CountUp,
+                Done::Modify | Done::Count => Action::ReadModifyWrite(order),
+            };
             let read = (done != Done::Store).then_some(before);
             let written = (done != Done::Load).then_some(after);
             self.note_doing(Operation::new(action, object), &[access], read, written);

@@ -51,8 +51,20 @@ impl Execution {
         }
     }
 
+    /// A plain access of the running thread has found trouble, or atomic variables. If that ends the execution the thread goes on to its
+    /// next step: an access cannot be given up half-way.
     #[cold]
-    pub(super) fn in_trouble(&mut self, hooked: Hooked, trouble: Trouble) {
+    pub(super) fn look_closely(&mut self, hooked: Hooked, trouble: Option<Trouble>) {
+        if let Some(trouble) = trouble {
+            self.in_trouble(hooked, trouble);
+        }
+        self.check_with_atomics(hooked);
+        if let Some(End::Failed(failure)) = &mut self.end {
+            failure.after_steps.get_or_insert(self.step_count);
+        }
+    }
+
+    fn in_trouble(&mut self, hooked: Hooked, trouble: Trouble) {
         if self.owner(hooked.place) == Owner::Own || self.own_code_runs() {
             if matches!(trouble, Trouble::Race(_)) {
                 self.watch(hooked.place);
@@ -70,7 +82,6 @@ impl Execution {
                 let message = format!("memory is {kind} after it has been freed");
                 let address = std::ptr::without_provenance(address);
                 self.fail_by_use(message, address, Place::of_code(hooked.place), hooked.write);
-                self.goes_on_to_next_step();
             }
         }
     }
@@ -78,23 +89,20 @@ impl Execution {
     fn fail_by_race(&mut self, hooked: Hooked, earlier: EarlierAccess) {
         let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
         let second = self.memory_access(earlier.address, self.current, hooked.write, hooked.place);
-        let message = format!(
-            "{} and {} are not ordered by happens-before",
-            side(&first, verb(&first)),
-            side(&second, verb(&second))
-        );
-        let mut failure = Failure::new(FailureKind::DataRace, message);
-        failure.location = second.location.clone();
-        failure.race = Some(Box::new([first, second]));
-        self.fail(failure);
-        self.goes_on_to_next_step();
+        self.fail_by_unordered([first, second], ["", ""]);
     }
 
-    /// The failure is a plain access, which cannot be given up half-way: the thread goes on to its next step.
-    pub(super) fn goes_on_to_next_step(&mut self) {
-        if let Some(End::Failed(failure)) = &mut self.end {
-            failure.after_steps.get_or_insert(self.step_count);
-        }
+    /// Two accesses race, the earlier one first. `kinds`: what stands before the word for each.
+    pub(super) fn fail_by_unordered(&mut self, accesses: [RaceAccess; 2], kinds: [&str; 2]) {
+        let told = |index: usize| {
+            let access: &RaceAccess = &accesses[index];
+            side(access, &format!("{}{}", kinds[index], verb(access)))
+        };
+        let message = format!("{} and {} are not ordered by happens-before", told(0), told(1));
+        let mut failure = Failure::new(FailureKind::DataRace, message);
+        failure.location = accesses[1].location.clone();
+        failure.race = Some(Box::new(accesses));
+        self.fail(failure);
     }
 
     /// A block is freed, and nothing orders this with an earlier access, after which something `done`, for which there is a `verb`: in

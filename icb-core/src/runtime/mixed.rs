@@ -9,12 +9,12 @@ use super::address_map::{ASIDE, Kind, alive, key};
 use super::allocator::aside;
 use super::atomics::AtomicRef;
 use super::execution::Execution;
-use super::memory_troubles::{Owner, side, verb};
+use super::memory_troubles::Owner;
 use super::threads::Life;
 use crate::memory::race::Earlier;
 use crate::memory::shadow::{EarlierAccess, MemoryAccess};
 use crate::program::Place;
-use crate::trace::{Failure, FailureKind, ObjectId, RaceAccess, ThreadId};
+use crate::trace::{ObjectId, RaceAccess, ThreadId};
 
 /// What is known of the atomic variables of the running execution as memory.
 #[derive(Debug, Default)]
@@ -134,8 +134,7 @@ impl Execution {
         aside(|| self.map.insert(at, value));
     }
 
-    /// A plain access of the running thread has met atomic variables.
-    #[cold]
+    /// A plain access of the running thread may have met atomic variables.
     pub(super) fn check_with_atomics(&mut self, hooked: Hooked) {
         let granules = std::mem::take(&mut self.shadow.met_atomics);
         for &granule in &granules {
@@ -196,7 +195,7 @@ impl Execution {
             second.location = self.threads[self.current].location.and_then(Place::location);
             second.after_steps = Some(self.step_count - 1);
         }
-        self.fail_by_mixed_race([first, second], 1);
+        self.fail_by_unordered([first, second], ["plain ", "atomic "]);
     }
 
     /// A plain access of the running thread is not ordered with an earlier atomic one.
@@ -210,21 +209,6 @@ impl Execution {
             false => self.earlier_use(id, earlier),
         };
         let second = self.memory_access(hooked.address, self.current, hooked.write, hooked.place);
-        self.fail_by_mixed_race([first, second], 0);
-        self.goes_on_to_next_step();
-    }
-
-    /// `atomic`: which of the two.
-    fn fail_by_mixed_race(&mut self, accesses: [RaceAccess; 2], atomic: usize) {
-        let told = |index: usize| {
-            let access = &accesses[index];
-            let kind = if index == atomic { "atomic " } else { "plain " };
-            side(access, &format!("{kind}{}", verb(access)))
-        };
-        let message = format!("{} and {} are not ordered by happens-before", told(0), told(1));
-        let mut failure = Failure::new(FailureKind::DataRace, message);
-        failure.location = accesses[1].location.clone();
-        failure.race = Some(Box::new(accesses));
-        self.fail(failure);
+        self.fail_by_unordered([first, second], ["atomic ", "plain "]);
     }
 }

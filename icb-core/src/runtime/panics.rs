@@ -1,7 +1,6 @@
 //! Panics of the program under test: noted by a hook instead of being printed, reported when they are a failure.
 
-use super::execution::Execution;
-use super::execution::GiveUp;
+use super::execution::{Execution, GiveUp};
 use super::running::running;
 use super::threads::PanicNote;
 use crate::program::End;

@@ -1,7 +1,6 @@
 //! The way of one operation: announce, decide, perhaps suspend, apply.
 
-use super::execution::GiveUp;
-use super::execution::{Execution, Next};
+use super::execution::{Execution, GiveUp, Next};
 use super::object::Effect;
 use super::running::Running;
 use super::thread_main::execution_is_unwinding;

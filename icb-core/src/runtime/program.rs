@@ -1,8 +1,7 @@
 //! A closure as a program of coroutines: one execution at a time, under a chooser.
 
 use super::allocator::Quarantine;
-use super::execution::Execution;
-use super::execution::Settings;
+use super::execution::{Execution, Settings};
 use super::heartbeat::Heartbeat;
 use super::running::Running;
 use super::{accesses, allocator, faults, hashing, image, leaks, left_panics, panics, time_stamps};

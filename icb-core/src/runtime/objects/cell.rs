@@ -5,10 +5,7 @@ use crate::clock::VectorClock;
 use crate::memory::race::{DataClock, Earlier};
 use crate::program::Place;
 use crate::runtime::execution::Execution;
-use crate::trace::{
-    Access, Action, Failure, FailureKind, Frame, Mode, ObjectId, Operation, RaceAccess, SourceLocation,
-    ThreadId,
-};
+use crate::trace::{Access, Action, Frame, Mode, ObjectId, Operation, RaceAccess, SourceLocation, ThreadId};
 
 /// State of a cell.
 #[derive(Debug, Default)]
@@ -71,18 +68,7 @@ impl Execution {
         }
         let (first, second) =
             (self.race_access(cell, earlier.thread, earlier.write), self.race_access(cell, me, write));
-        let side = |access: &RaceAccess| {
-            let kind = if access.write { "write" } else { "read" };
-            match &access.location {
-                Some(location) => format!("{kind} by {} at {location}", access.thread),
-                None => format!("{kind} by {}", access.thread),
-            }
-        };
-        let message = format!("{} and {} are not ordered by happens-before", side(&first), side(&second));
-        let mut failure = Failure::new(FailureKind::DataRace, message);
-        failure.location = second.location.clone();
-        failure.race = Some(Box::new([first, second]));
-        self.fail(failure);
+        self.fail_by_unordered([first, second], ["", ""]);
         true
     }
 

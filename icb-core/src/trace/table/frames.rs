@@ -60,7 +60,7 @@ impl<'a> Sources<'a> {
 
     /// The file without what is the same for all: a root, or the directories of a package registry.
     fn short<'f>(&self, file: &'f str) -> &'f str {
-        if let Some((_, package)) = file.split_once("/registry/src/") {
+        if let Some((_, package)) = file.split_once(REGISTRY) {
             return package.split_once('/').map_or(package, |(_, package)| package);
         }
         let below = |root: &PathBuf| {
@@ -71,17 +71,17 @@ impl<'a> Sources<'a> {
     }
 }
 
+/// Below it are the directories of package registries, and in these the packages.
+const REGISTRY: &str = "/registry/src/";
+
 /// A text in which places stand, these without the directories of a package registry.
 #[must_use]
 pub fn without_registries(text: &str) -> String {
-    const DIRECTORY: &str = "/registry/src/";
     let mut short = String::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once(DIRECTORY) {
+    while let Some((before, after)) = rest.split_once(REGISTRY) {
         let is_outside = |c: char| c.is_whitespace() || "(\"'`".contains(c);
-        let begin = before
-            .rfind(is_outside)
-            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        let begin = before.len() - before.rsplit(is_outside).next().map_or(0, str::len);
         match after.split_once('/').filter(|(index, _)| !index.contains(char::is_whitespace)) {
             Some((_, package)) => {
                 short += &before[..begin];
@@ -89,7 +89,7 @@ pub fn without_registries(text: &str) -> String {
             }
             None => {
                 short += before;
-                short += DIRECTORY;
+                short += REGISTRY;
                 rest = after;
             }
         }
