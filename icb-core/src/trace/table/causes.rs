@@ -190,7 +190,7 @@ pub(super) fn race(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sou
             out.line(
                 format!(
                     "  the access of {} is volatile, which orders nothing, and races like any other: a sequence lock that reads first and \
-                     validates afterwards is reported too (README, Limits); keep in relaxed atomics what it guards, or see with \
+                     validates afterwards is reported too (the manual, Limits); keep in relaxed atomics what it guards, or see with \
                      --on-race promote what the race leads to",
                     access.thread
                 ),
