@@ -179,6 +179,32 @@ fn what_is_interrupted_says_what_is_proved_and_can_be_gone_on_with() {
 }
 
 #[test]
+fn who_asks_while_the_tests_are_built_is_heard() {
+    let _alone = tool::alone();
+    let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("slow-to-build");
+    let _ = fs::remove_dir_all(&project);
+    fs::create_dir_all(project.join("src")).unwrap();
+    let manifest = "[package]\nname = \"slow-to-build\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
+    fs::write(project.join("Cargo.toml"), manifest).unwrap();
+    fs::write(project.join("src/lib.rs"), "#[test]\nfn passes() {}\n").unwrap();
+    let wait = "fn main() {\n    std::fs::write(\"begun\", \"\").unwrap();\n    std::thread::sleep(std::time::Duration::from_secs(4));\n}\n";
+    fs::write(project.join("build.rs"), wait).unwrap();
+    let mut tool = tool::command(env!("CARGO_TARGET_TMPDIR"));
+    tool.current_dir(&project).args(["test", "--target-dir"]).arg(tool::target(env!("CARGO_TARGET_TMPDIR")));
+    let child = tool.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(300);
+    while !project.join("begun").exists() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(INTERRUPTED), "{text}");
+    assert!(text.contains("interrupted while the tests were being built: nothing has been explored"), "{text}");
+    assert!(!text.contains("could not be built"), "{text}");
+}
+
+#[test]
 fn damage_is_named_and_left_as_it_is() {
     let _alone = tool::alone();
     let directory = tool::target(env!("CARGO_TARGET_TMPDIR")).join("icb/work/icb-demo/long/few_counters");

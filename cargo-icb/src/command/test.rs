@@ -52,7 +52,9 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     if arguments.shard.is_some() {
         shard::check_directory(&progress::shard_directory(arguments, &workspace))?;
     }
-    let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
+    let interrupt = Interrupt::listen();
+    let build =
+        interrupt.beforehand(|| build::build(&workspace, &arguments.targets, &arguments.build))?;
     let tests = select(&build, &arguments.filters, &arguments.filter)?;
     // Shards have directories of their own, and may run side by side.
     let lock = arguments.shard.is_none().then_some(lock);
@@ -61,7 +63,7 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         workspace: &workspace,
         tests: &tests,
         store: Store::new(&workspace.directory),
-        interrupt: Interrupt::listen(),
+        interrupt,
         budget: Budget::new(
             tests.len(),
             arguments.build.job_count(),
