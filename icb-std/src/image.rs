@@ -14,7 +14,7 @@ use ::std::ptr;
 use ::std::sync::atomic::{AtomicU8, Ordering};
 use ::std::sync::{Mutex, PoisonError};
 
-/// Statics whose values' destructors wait for threads that are gone. `std` never calls them.
+/// Statics whose values' destructors wait for threads that are gone, or begin something anew. `std` never calls them.
 static WAIT_IN_VAIN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// Called at the object's first use in an execution, with its address. `None` in zeroed memory.

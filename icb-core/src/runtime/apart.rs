@@ -1,6 +1,7 @@
 //! What is done on behalf of the program when an execution is over, by the destructors of its statics' values, each on a stack of its own: it may wait for
 //! what the threads of the execution would have done (a runtime of tasks that waits for its workers), and they are gone. Then it goes no further, and
-//! its stack stays as it is, as that of a thread that is given up.
+//! its stack stays as it is, as that of a thread that is given up. So it does where it would begin what the next execution finds: a thread of the system's, the value
+//! of a static.
 
 use super::allocator::aside;
 use super::coroutine::{Pool, Return, Suspension};

@@ -3,12 +3,13 @@
 //! first and enters then. `call_once` from within its own initialiser is the deadlock that it is in `std`. Not modelled:
 //! nothing that a program could tell.
 
-use crate::door::{Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
 use crate::image::{ESCAPED, Restore};
 use ::std::any::type_name;
 use ::std::cell::Cell;
 use ::std::fmt;
 use ::std::panic::{RefUnwindSafe, UnwindSafe};
+use ::std::ptr;
 use ::std::sync::atomic::{AtomicU8, Ordering};
 use ::std::time::Duration;
 
@@ -187,6 +188,10 @@ impl Once {
             POISONED if !force => panic_poisoned(),
             _ => {}
         }
+        if door::is_apart() && door::initial_bytes(ptr::from_ref(self).addr(), size_of::<Once>()).is_some() {
+            // What a static's value makes in another static when all is over would be there when the next execution begins.
+            door::leave_apart();
+        }
         self.state.fetch_or(ESCAPED, Ordering::Relaxed);
         self.real.call_once_force(|_| {
             let poisoned = match self.state() {
@@ -210,7 +215,7 @@ impl Once {
                 None => break,
                 Some(Effect::Poisoned) if !force => panic_poisoned(),
                 Some(Effect::Poisoned) => {
-                    crate::door::pause(Action::Yield, Duration::ZERO);
+                    door::pause(Action::Yield, Duration::ZERO);
                 }
                 Some(_) => return,
             }

@@ -385,6 +385,8 @@ where
     T: Send,
 {
     if !door::active() {
+        // It would go on while the next execution runs.
+        door::leave_apart();
         // SAFETY: the caller's promise.
         return unsafe { spawn_real(name, stack_size, scope, f) };
     }

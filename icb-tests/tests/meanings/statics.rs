@@ -182,3 +182,41 @@ fn a_value_whose_destructor_waits_for_ever_is_left() {
         assert!(report.failure.is_none() && crate::executions(&report)[1] > 1, "{report:?}");
     }
 }
+
+/// Nor does it start threads when all is over, or make the value of another static, which would be there when the next execution begins.
+#[test]
+fn a_value_whose_destructor_begins_something_anew_is_left() {
+    struct Starter;
+    struct Maker;
+
+    impl Drop for Starter {
+        fn drop(&mut self) {
+            drop(thread::spawn(|| ()));
+            GONE_ON.fetch_add(1, SeqCst);
+        }
+    }
+
+    impl Drop for Maker {
+        fn drop(&mut self) {
+            MADE.get_or_init(|| 2);
+            GONE_ON.fetch_add(1, SeqCst);
+        }
+    }
+
+    static GONE_ON: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    static STARTER: OnceLock<Starter> = OnceLock::new();
+    static MAKER: OnceLock<Maker> = OnceLock::new();
+    static MADE: OnceLock<u32> = OnceLock::new();
+
+    for _ in 0..2 {
+        let report = plain().max_bound(1).explore(|| {
+            STARTER.get_or_init(|| Starter);
+            MAKER.get_or_init(|| Maker);
+            let other = thread::spawn(|| *MADE.get_or_init(|| 1));
+            assert_eq!(*MADE.get_or_init(|| 0) + other.join().unwrap(), 2 * *MADE.get().unwrap());
+            assert!(*MADE.get().unwrap() < 2, "made when another execution was over");
+        });
+        assert!(report.failure.is_none() && crate::executions(&report)[1] > 1, "{report:?}");
+    }
+    assert_eq!(GONE_ON.load(SeqCst), 0);
+}

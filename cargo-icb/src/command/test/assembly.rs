@@ -1,8 +1,8 @@
-//! What a report says of inline assembly: icb does not see what that does, so locks that are made of it seem to race, and to wait for
-//! what nobody does.
+//! What a report says of inline assembly: icb does not see what that does, so locks that are made of it seem to race, to wait for
+//! what nobody does, and to order nothing of what may be stale.
 
 use icb_core::trace::table;
-use icb_core::trace::{Failure, FailureKind, Frame};
+use icb_core::trace::{Failure, FailureKind, Frame, Step};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ pub(super) fn note<'a>(
     roots: &[PathBuf],
 ) -> Option<String> {
     let kinds = [FailureKind::DataRace, FailureKind::UseAfterFree, FailureKind::Livelock];
-    if !kinds.contains(&failure.kind) {
+    let stale = failure.trace.steps.iter().any(Step::is_stale);
+    if !stale && !kinds.contains(&failure.kind) {
         return None;
     }
     let steps = failure.trace.steps.iter().filter_map(|step| step.location.as_ref());
@@ -23,10 +24,14 @@ pub(super) fn note<'a>(
     let files: BTreeSet<&str> = shown.map(|location| location.file.as_str()).collect();
     let of_program = files.into_iter().filter(|file| !table::is_machinery_file(file));
     let uses: Vec<String> = of_program.filter_map(|file| first_use(file, roots)).collect();
+    let instead = if stale {
+        "Without `--weak-memory` no load reads what is stale."
+    } else {
+        "`--no-accesses` explores it without looking for races in plain memory."
+    };
     (!uses.is_empty()).then(|| {
         format!(
-            "icb does not see what inline assembly does, which is at {}: where that synchronizes, the program may be right. \
-             `--no-accesses` explores it without looking for races in plain memory.",
+            "icb does not see what inline assembly does, which is at {}: where that synchronizes, the program may be right. {instead}",
             uses.join(" and ")
         )
     })
@@ -54,7 +59,7 @@ fn has_assembly(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use icb_core::trace::SourceLocation;
+    use icb_core::trace::{Action, ObjectId, Operation, Ordering, STALE, SourceLocation, Switch, ThreadId};
 
     #[test]
     fn lines_with_assembly_are_told_from_others() {
@@ -89,11 +94,34 @@ mod tests {
         let said = |kind, file: &str| {
             note(&Failure::new(kind, "x"), std::iter::once(&frame(file)), &[folder.path().to_path_buf()])
         };
-        let note = said(FailureKind::DataRace, "locks-1.0.0/src/raw/x86.rs").unwrap();
-        assert!(note.contains("at locks-1.0.0/src/raw/x86.rs:2:"), "{note}");
+        let race = said(FailureKind::DataRace, "locks-1.0.0/src/raw/x86.rs").unwrap();
+        assert!(race.contains("at locks-1.0.0/src/raw/x86.rs:2:"), "{race}");
         assert_eq!(said(FailureKind::Panic, "locks-1.0.0/src/raw/x86.rs"), None);
         for other in ["locks-1.0.0/src/lib.rs", "other/src/lib.rs"] {
             assert_eq!(said(FailureKind::DataRace, other), None, "{other}");
         }
+
+        // What has read a stale value may fail in any way.
+        let mut deadlock = Failure::new(FailureKind::Deadlock, "x");
+        deadlock.trace.steps.push(Step {
+            index: 0,
+            thread: ThreadId::MAIN,
+            switch: Switch::Stay,
+            operation: Operation::new(Action::Load(Ordering::Relaxed), ObjectId::new(0)),
+            early: false,
+            branches: Vec::new(),
+            read: None,
+            written: None,
+            note: Some(format!("{STALE}: T1 stored since")),
+            location: None,
+            preempted: None,
+            preempted_thread: None,
+            accesses: Vec::new(),
+            backtrace: Vec::new(),
+            printed_from: None,
+        });
+        let frame = frame("locks-1.0.0/src/raw/x86.rs");
+        let said = note(&deadlock, std::iter::once(&frame), &[folder.path().to_path_buf()]).unwrap();
+        assert!(said.ends_with("Without `--weak-memory` no load reads what is stale."), "{said}");
     }
 }
