@@ -177,7 +177,7 @@ pub(crate) enum Color {
 /// Arguments of `cargo icb test`.
 #[derive(Debug, Args)]
 pub(crate) struct TestArgs {
-    /// Run only tests whose names contain one of these
+    /// Run only tests whose names contain one of these, or begin with one as they are told (PACKAGE::TARGET::NAME)
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
     /// Search all executions with at most so many preemptions: a number, or `unlimited`
@@ -275,7 +275,7 @@ pub(crate) struct CoverageArgs {
 /// Arguments of `cargo icb list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// List only tests whose names contain one of these
+    /// List only tests whose names contain one of these, or begin with one as they are told
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
     /// List only failures that are stored; builds nothing

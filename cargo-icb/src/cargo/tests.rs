@@ -99,8 +99,8 @@ pub(crate) fn select<'a>(
         for name in list(executable, &[])? {
             count += 1;
             let ignored = ignored.contains(&name);
-            if is_meant(&name, ignored, filters, options) {
-                let id = TestId { target: executable.target.clone(), name };
+            let id = TestId { target: executable.target.clone(), name };
+            if is_meant(&id, ignored, filters, options) {
                 tests.push(Test { id, executable, ignored });
             }
         }
@@ -123,9 +123,18 @@ pub(crate) fn select<'a>(
     }))
 }
 
-fn is_meant(name: &str, ignored: bool, filters: &[String], options: &FilterArgs) -> bool {
-    let matches =
-        |filter: &String| if options.exact { name == filter } else { name.contains(filter.as_str()) };
+/// Filters are those of libtest, or names as they are told everywhere, with the package and the target.
+fn is_meant(id: &TestId, ignored: bool, filters: &[String], options: &FilterArgs) -> bool {
+    let name = id.name.as_str();
+    let before = format!("{}::", id.target);
+    let matches = |filter: &String| {
+        let as_told = filter.strip_prefix(&before);
+        if options.exact {
+            name == filter || as_told == Some(name)
+        } else {
+            name.contains(filter.as_str()) || as_told.is_some_and(|rest| name.starts_with(rest))
+        }
+    };
     let by_name = (filters.is_empty() || filters.iter().any(matches)) && !options.skip.iter().any(matches);
     let by_mark = if options.ignored { ignored } else { !ignored || options.include_ignored };
     by_name && by_mark
@@ -158,18 +167,32 @@ mod unit {
     fn filters_work_as_in_libtest() {
         let plain = FilterArgs::default();
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        assert!(is_meant("a::queue", false, &[], &plain));
-        assert!(is_meant("a::queue", false, &words(&["x", "que"]), &plain));
-        assert!(!is_meant("a::queue", false, &words(&["x"]), &plain));
-        assert!(!is_meant("a::queue", true, &[], &plain));
+        let target = TargetId { package: "p".into(), label: "lib".into() };
+        let id = |name: &str| TestId { target: target.clone(), name: name.to_owned() };
+        assert!(is_meant(&id("a::queue"), false, &[], &plain));
+        assert!(is_meant(&id("a::queue"), false, &words(&["x", "que"]), &plain));
+        assert!(!is_meant(&id("a::queue"), false, &words(&["x"]), &plain));
+        assert!(!is_meant(&id("a::queue"), true, &[], &plain));
         let exact = FilterArgs { exact: true, ..plain.clone() };
-        assert!(!is_meant("a::queue", false, &words(&["queue"]), &exact));
-        assert!(is_meant("a::queue", false, &words(&["a::queue"]), &exact));
+        assert!(!is_meant(&id("a::queue"), false, &words(&["queue"]), &exact));
+        assert!(is_meant(&id("a::queue"), false, &words(&["a::queue"]), &exact));
+        // As they are told.
+        for (filter, part, whole) in [
+            ("p::lib::a::queue", true, true),
+            ("p::lib::a::", true, false),
+            ("p::lib::queue", false, false),
+            ("p::a::queue", false, false),
+            ("q::lib::a::queue", false, false),
+            ("p", false, false),
+        ] {
+            assert_eq!(is_meant(&id("a::queue"), false, &words(&[filter]), &plain), part, "{filter}");
+            assert_eq!(is_meant(&id("a::queue"), false, &words(&[filter]), &exact), whole, "{filter}");
+        }
         let ignored = FilterArgs { ignored: true, ..plain.clone() };
-        assert!(is_meant("q", true, &[], &ignored) && !is_meant("q", false, &[], &ignored));
+        assert!(is_meant(&id("q"), true, &[], &ignored) && !is_meant(&id("q"), false, &[], &ignored));
         let both = FilterArgs { include_ignored: true, skip: words(&["slow"]), ..plain };
-        assert!(is_meant("q", true, &[], &both) && is_meant("q", false, &[], &both));
-        assert!(!is_meant("a::slow", false, &[], &both));
+        assert!(is_meant(&id("q"), true, &[], &both) && is_meant(&id("q"), false, &[], &both));
+        assert!(!is_meant(&id("a::slow"), false, &[], &both));
     }
 
     #[test]

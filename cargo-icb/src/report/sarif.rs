@@ -4,7 +4,7 @@
 use super::json::LeftOut;
 use crate::event::{Finding, Tally};
 use icb_core::trace::table::{self, step_words};
-use icb_core::trace::{Failure, FailureKind, SourceLocation};
+use icb_core::trace::{Failure, FailureKind, SourceLocation, Step, Trace};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -83,7 +83,7 @@ fn flow(failure: &Failure, root: &Path) -> Vec<Value> {
         .filter(|(position, _)| selected.as_ref().is_none_or(|selected| selected.contains_key(position)));
     steps
         .filter_map(|(position, step)| {
-            let place = step.location.as_ref()?;
+            let place = in_program(&failure.trace, step)?;
             Some(json!({
                 "location": {
                     "physicalLocation": physical(place, root),
@@ -98,8 +98,15 @@ fn flow(failure: &Failure, root: &Path) -> Vec<Value> {
 /// Where it fails; for a deadlock where the first thread waits.
 fn place_of(failure: &Failure) -> Option<&SourceLocation> {
     let waiting = || failure.waiting.iter().find_map(|entry| entry.location.as_ref());
-    let last = || failure.trace.steps.iter().rev().find_map(|step| step.location.as_ref());
+    let last = || failure.trace.steps.iter().rev().find_map(|step| in_program(&failure.trace, step));
     failure.location.as_ref().or_else(waiting).or_else(last)
+}
+
+/// Where the program has come to a step: what a guard that goes does is done in a file of the library, which nobody can open here.
+fn in_program<'a>(trace: &'a Trace, step: &'a Step) -> Option<&'a SourceLocation> {
+    let place = step.location.as_ref().filter(|place| !table::is_machinery_file(&place.file));
+    let below = || trace.backtrace(step).filter(|frame| table::is_of_program(frame));
+    place.or_else(|| below().find_map(|frame| frame.location.as_ref()))
 }
 
 fn physical(place: &SourceLocation, root: &Path) -> Value {

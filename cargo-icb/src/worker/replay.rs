@@ -2,7 +2,7 @@
 
 use super::flight;
 use super::process::{self, End, Launch, Outcome};
-use super::verdict::{Verdict, judge};
+use super::verdict::{Verdict, judge, tell_expected};
 use crate::cargo::tests::Test;
 use crate::settings::Search;
 use icb_core::trace::{Failure, FailureKind, PRINTED, Schedule, Trace};
@@ -88,7 +88,10 @@ fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {
     }
     // A `#[should_panic]` test fails as expected; its failure is what is asked for all the same.
     let mut failure = match told.and_then(|told| told.failure.clone()) {
-        Some(failure) => failure,
+        Some(mut failure) => {
+            tell_expected(&mut failure, &outcome.output);
+            failure
+        }
         None => match judge(outcome, |model| flight::read(&replay.directory, model)) {
             Verdict::Failed { failure, .. } => *failure,
             Verdict::Refused(message) => return Replayed::Refused(message),

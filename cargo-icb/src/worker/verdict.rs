@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// How libtest says that a `#[should_panic]` test has not panicked.
 const DID_NOT_PANIC: &str = "test did not panic as expected";
+/// How libtest says which words a `#[should_panic(expected = "…")]` test has missed in its panic.
+const EXPECTED: &str = " expected substring: ";
 /// How std and the engine say that a stack was too small.
 const OVERFLOW: &str = "has overflowed its stack";
 /// Lines of output that a message quotes.
@@ -80,6 +82,7 @@ pub(crate) fn judge(outcome: &Outcome, recording: impl Fn(u32) -> Option<Flight>
                 Verdict::FailsAsExpected { message: failure.to_string() }
             } else {
                 let mut failure = Box::new(failure.clone());
+                tell_expected(&mut failure, &outcome.output);
                 // The watchdog and the handler of overflows cannot reach into the execution they interrupt.
                 if failure.schedule.entries().is_empty()
                     && let Some(flight) = recording(model)
@@ -110,6 +113,15 @@ pub(crate) fn judge(outcome: &Outcome, recording: impl Fn(u32) -> Option<Flight>
         End::Silent | End::Stopped => {
             Verdict::Broken("the test process was ended after a long silence".to_owned())
         }
+    }
+}
+
+/// A test that is to panic has done so, with other words than it says: the failure tells these as well.
+pub(crate) fn tell_expected(failure: &mut Failure, output: &str) {
+    if failure.kind == FailureKind::Panic
+        && let Some(words) = output.lines().find_map(|line| line.strip_prefix(EXPECTED))
+    {
+        failure.message += &format!("\nwhich does not contain {words}, as the test expects");
     }
 }
 
@@ -326,6 +338,17 @@ mod tests {
             verdict(End::Code(101), vec![finished(true, false), failed()], ""),
             Verdict::Failed { model: 1, .. }
         ));
+    }
+
+    #[test]
+    fn a_panic_with_other_words_than_are_expected_says_so() {
+        let output = "note: panic did not contain expected string\n      panic message: \"x\"\n expected substring: \"y\"\n";
+        let message = |output: &str| match verdict(End::Code(101), vec![failed()], output) {
+            Verdict::Failed { failure, .. } => failure.message,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(message(output), "x\nwhich does not contain \"y\", as the test expects");
+        assert_eq!(message("FAILED"), "x");
     }
 
     #[test]

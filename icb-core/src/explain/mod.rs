@@ -10,13 +10,48 @@ mod simplify;
 pub use orders::orders;
 pub use simplify::simplify;
 
+use crate::trace::table::is_machinery_file;
 use crate::trace::{Failure, FailureKind};
 
 /// Steps of an execution that is explained, at most: to explain longer ones takes too long.
 pub const MAX_STEPS: usize = 2000;
 
-/// Whether the two are the same failure, as far as that can be told without backtraces.
+/// Whether the two are the same failure, as far as that can be told without backtraces: where the tool itself has panicked, these alone
+/// know where in the program that was, and the message has to do.
 fn is_same(a: &Failure, b: &Failure) -> bool {
-    let place = |failure: &Failure| failure.location.as_ref().map(|at| (at.file.clone(), at.line));
-    a.kind == b.kind && (a.kind != FailureKind::Panic || place(a) == place(b))
+    let place = |failure: &Failure| {
+        let at = failure.location.as_ref().filter(|at| !is_machinery_file(&at.file));
+        at.map(|at| (at.file.clone(), at.line))
+    };
+    let panics_alike = || match (place(a), place(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => a.message == b.message,
+    };
+    a.kind == b.kind && (a.kind != FailureKind::Panic || panics_alike())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::SourceLocation;
+
+    #[test]
+    fn a_panic_is_known_by_its_place_or_by_its_words() {
+        let panic = |message: &str, place: Option<&str>| {
+            let mut failure = Failure::new(FailureKind::Panic, message);
+            failure.location = place.map(|file| SourceLocation { file: file.to_owned(), line: 1, column: 1 });
+            failure
+        };
+        let (program, tool) = (Some("src/lib.rs"), Some("icb-std/harness/src/lib.rs"));
+        for (a, b, same) in [
+            (panic("x", program), panic("y", program), true),
+            (panic("x", program), panic("x", Some("src/other.rs")), false),
+            (panic("x", program), panic("x", tool), true),
+            (panic("x", program), panic("y", tool), false),
+            (panic("x", tool), panic("x", None), true),
+            (panic("x", tool), panic("y", tool), false),
+        ] {
+            assert_eq!(is_same(&a, &b), same, "{a:?} {b:?}");
+        }
+    }
 }

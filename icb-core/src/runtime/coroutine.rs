@@ -8,7 +8,7 @@ mod overflow;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(super) use overflow::answer_first;
 pub use overflow::running_stack;
-pub(super) use overflow::{Fault, leave_at_faults, take_fault};
+pub(super) use overflow::{Fault, Trap, leave_at_faults, take_fault};
 
 use super::allocator::aside;
 use super::panics::refuse;
@@ -327,7 +327,7 @@ mod tests {
             assert_eq!(coroutine.resumption().resume(), Return::Trapped);
             coroutine.leak();
             let fault = take_fault().unwrap();
-            assert_eq!((fault.signal, fault.address), ("SIGSEGV", known));
+            assert_eq!(fault.trap, Trap::Access { signal: "SIGSEGV", address: known });
             assert!(fault.stack().len() > 2, "{:?}", fault.stack());
             assert!(take_fault().is_none());
         }
@@ -339,6 +339,7 @@ mod tests {
         fn deep(n: u64) -> u64 {
             std::hint::black_box([n; 64])[3] + deep(std::hint::black_box(n + 1))
         }
+        leave_at_faults(|_| true);
         let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024, 0);
         let coroutine = pool.take(
             Box::new(|| {
@@ -348,5 +349,10 @@ mod tests {
         );
         assert_eq!(coroutine.resumption().resume(), Return::Trapped);
         coroutine.leak();
+        let fault = take_fault().unwrap();
+        assert_eq!(fault.trap, Trap::Overflow);
+        if cfg!(target_os = "linux") {
+            assert!(fault.stack().len() > 2, "{:?}", fault.stack());
+        }
     }
 }

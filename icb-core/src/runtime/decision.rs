@@ -2,6 +2,7 @@
 //! know of every step. (Where it is as usual: `choice`.)
 
 use super::execution::{Execution, Next, Script};
+use super::panics;
 use super::threads::{Life, Readiness};
 use crate::program::{BranchPoint, Choice, Chooser, End, Place, SchedulingPoint, ThreadSet};
 use crate::trace::{
@@ -390,6 +391,7 @@ impl Execution {
                     ),
                 );
                 failure.waiting = entries;
+                failure.before = panics::told_so_far(self);
                 self.fail(failure);
                 false
             }
@@ -397,6 +399,7 @@ impl Execution {
                 let entries = self.stuck_entries();
                 let mut failure = Failure::new(FailureKind::Deadlock, join_words(&entries));
                 failure.waiting = entries;
+                failure.before = panics::told_so_far(self);
                 self.fail(failure);
                 false
             }

@@ -1,9 +1,10 @@
 //! A thread that can never run again: it has left its stack, or has accessed what it must not.
 
-use super::coroutine::{self, Coroutine};
+use super::coroutine::{self, Coroutine, Fault, Trap};
 use super::execution::Execution;
 use super::{allocator, image};
-use crate::trace::{Failure, FailureKind, ThreadId};
+use crate::program::Place;
+use crate::trace::{Failure, FailureKind, ThreadId, table};
 use std::sync::OnceLock;
 
 /// Where the program's own code lies; looked up beforehand, since a signal handler asks.
@@ -26,41 +27,41 @@ impl Execution {
     #[cold]
     pub(super) fn report_trap(&mut self) {
         let thread = self.current;
-        match coroutine::take_fault() {
-            Some(fault) => self.fail_by_fault(&fault),
-            None => self.fail_by_overflow(),
+        let fault = coroutine::take_fault();
+        let mut failure = match fault.map(|fault| fault.trap) {
+            Some(Trap::Access { signal, address }) => access_failure(thread, signal, address),
+            Some(Trap::Overflow) | None => self.overflow_failure(),
+        };
+        // It is over: what lies on the stack now is whoever runs the threads.
+        failure.thread = Some(ThreadId::new(thread));
+        if self.backtraces {
+            let stack = fault.as_ref().map_or(&[][..], Fault::stack);
+            let frames = allocator::aside(|| self.resolver.frames(stack));
+            let last = self.threads[thread].location.and_then(Place::location);
+            failure.location = table::place_in_program(&frames).cloned().or(last);
+            failure.trace.failure_backtrace = frames;
         }
+        self.fail(failure);
         if let Some(coroutine) = self.threads[thread].coroutine.take() {
             coroutine.leak();
         }
     }
 
+    /// The running thread has come to the end of its stack, and still stands there.
     #[cold]
     pub(super) fn fail_by_overflow(&mut self) {
+        let failure = self.overflow_failure();
+        self.fail(failure);
+    }
+
+    fn overflow_failure(&self) -> Failure {
         let coroutine = self.threads[self.current].coroutine.as_ref();
         let message = format!(
             "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
             ThreadId::new(self.current),
             coroutine.map_or(self.settings.stack_size, Coroutine::stack_size)
         );
-        self.fail(Failure::new(FailureKind::StackOverflow, message));
-    }
-
-    #[cold]
-    fn fail_by_fault(&mut self, fault: &coroutine::Fault) {
-        let place = fault.address.map_or_else(
-            || "what is no address".to_owned(),
-            |address| format!("{address:#x}, where it must not"),
-        );
-        let thread = ThreadId::new(self.current);
-        let message = format!("the process died of {}: {thread} accesses {place}", fault.signal);
-        let mut failure = Failure::new(FailureKind::Abort, message);
-        if self.backtraces {
-            let frames = allocator::aside(|| self.resolver.frames(fault.stack()));
-            failure.location = crate::trace::table::place_in_program(&frames).cloned();
-            failure.trace.failure_backtrace = frames;
-        }
-        self.fail(failure);
+        Failure::new(FailureKind::StackOverflow, message)
     }
 
     /// Whether the running thread has come to the reserve of its stack.
@@ -73,4 +74,13 @@ impl Execution {
                 stack.contains(&here) && here < stack.start + self.settings.stack_reserve
             })
     }
+}
+
+fn access_failure(thread: usize, signal: &str, address: Option<usize>) -> Failure {
+    let place = address.map_or_else(
+        || "what is no address".to_owned(),
+        |address| format!("{address:#x}, where it must not"),
+    );
+    let message = format!("the process died of {signal}: {} accesses {place}", ThreadId::new(thread));
+    Failure::new(FailureKind::Abort, message)
 }

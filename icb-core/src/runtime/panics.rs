@@ -4,7 +4,7 @@ use super::execution::{Execution, GiveUp};
 use super::running::running;
 use super::threads::PanicNote;
 use crate::program::End;
-use crate::trace::table::is_of_program;
+use crate::trace::table::{in_program, is_machinery_file, is_of_program};
 use crate::trace::{Failure, FailureKind, Frame, SourceLocation, ThreadId};
 use std::any::Any;
 use std::panic::{Location, PanicHookInfo};
@@ -88,6 +88,15 @@ fn told(thread: ThreadId, location: Option<&SourceLocation>, message: &str) -> S
     format!("{thread} panicked{place}: {message}")
 }
 
+/// Which threads have panicked in this execution, and where, in this order; of each the last panic.
+pub(super) fn told_so_far(e: &Execution) -> Vec<String> {
+    let mut notes: Vec<(ThreadId, &PanicNote)> = (0..e.thread_count)
+        .filter_map(|thread| Some((ThreadId::new(thread), e.threads[thread].panic.as_ref()?)))
+        .collect();
+    notes.sort_by_key(|(_, note)| note.order);
+    notes.into_iter().map(|(thread, note)| told(thread, note.location.as_ref(), &note.message)).collect()
+}
+
 /// The program asks for what cannot be had.
 pub(super) fn refuse(message: &str) -> ! {
     panic!("{message}")
@@ -116,16 +125,20 @@ fn message(payload: &(dyn Any + Send)) -> String {
 
 fn note_panic(e: &mut Execution, message: String, location: Option<&Location<'_>>) {
     let mut frames = if e.giving_up { Vec::new() } else { e.backtrace() };
-    if let Some(location) = location {
-        put_right(&mut frames, &location.into());
+    let location = location.map(SourceLocation::from);
+    if let Some(location) = &location {
+        put_right(&mut frames, location);
     }
+    // What the tool panics with (it refuses what cannot be, or a test has returned an error) has its place in the program, if any.
+    let location = location
+        .map(|place| in_program(place, &frames))
+        .filter(|place| frames.is_empty() || !is_machinery_file(&place.file));
     let (order, after_steps) = (e.panic_count, e.step_count);
     e.panic_count += 1;
     e.attend();
     let thread = e.threads.mine();
     thread.unwinding = true;
-    thread.panic =
-        Some(PanicNote { message, location: location.map(Into::into), frames, order, after_steps });
+    thread.panic = Some(PanicNote { message, location, frames, order, after_steps });
 }
 
 /// Where the compiler has made one call of several that panic alike (`assert_eq!` again and again), its debug information knows no

@@ -160,6 +160,9 @@ pub struct Failure {
     /// Panics: what the test itself panicked with afterwards, and where, unless that says only that the thread panicked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub afterwards: Option<String>,
+    /// Deadlocks and livelocks: which threads have panicked before, and where, in this order. What they have not come to may be what the others wait for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
     /// Where in the program it failed.
     pub location: Option<SourceLocation>,
     /// Panics: how many steps had been taken. Those that follow belong to threads that unwind, or that know nothing of it. Races of plain memory:
@@ -191,6 +194,7 @@ impl Failure {
             thread: None,
             unjoined: false,
             afterwards: None,
+            before: Vec::new(),
             after_steps: None,
             location: None,
             waiting: Vec::new(),

@@ -49,6 +49,8 @@ pub enum Switch {
 
 /// How the note of a step begins that has read a stale value of an atomic variable.
 pub const STALE: &str = "a stale value";
+/// What the note of a `notify_one` says that finds nobody because the time of all who waited is over.
+pub const LATE: &str = "nobody waits any more";
 
 /// One step of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -207,6 +209,16 @@ impl Step {
     fn wakes_before_its_time(&self) -> bool {
         matches!(self.operation.action, Action::Reacquire { timed: true })
             && self.branches.first() == Some(&1)
+    }
+
+    /// How many timed waits are over when they are notified, although others could go on, at a cost of 1 each.
+    #[must_use]
+    pub fn late_count(&self) -> usize {
+        match self.operation.action {
+            Action::NotifyOne => usize::from(self.note.as_deref() == Some(LATE)),
+            Action::NotifyAll => self.branches.iter().filter(|&&branch| branch == 1).count(),
+            _ => 0,
+        }
     }
 
     /// Whether a wait has ended for no reason, at a cost of 1.

@@ -282,15 +282,19 @@ fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &
             Style::Dim,
         );
     }
-    afterwards(out, failure, sources);
+    for text in &failure.before {
+        other_panic(out, "Before that", text, sources);
+    }
+    if let Some(text) = &failure.afterwards {
+        other_panic(out, "Afterwards", text, sources);
+    }
 }
 
-/// What the test itself panicked with, after the thread that is told of.
-fn afterwards(out: &mut Rendered, failure: &Failure, sources: &Sources<'_>) {
-    let Some(text) = &failure.afterwards else { return };
+/// A panic that is not what the failure is, and when it came.
+fn other_panic(out: &mut Rendered, when: &str, text: &str, sources: &Sources<'_>) {
     let text = sources.shorten(text);
     let mut lines = text.lines();
-    out.line(format!("Afterwards {}", lines.next().unwrap_or_default()), Style::Bold);
+    out.line(format!("{when} {}", lines.next().unwrap_or_default()), Style::Bold);
     for line in lines {
         out.line(format!("    {line}"), Style::Plain);
     }
@@ -396,10 +400,11 @@ fn thread_name(line: &mut Line, thread: ThreadId, names: &Names<'_>) {
 /// What an execution costs, by what it is for.
 fn costs(count: u32, trace: &Trace) -> String {
     let steps = |counted: fn(&Step) -> bool| trace.steps.iter().filter(|step| counted(step)).count() as u64;
+    let late: usize = trace.steps.iter().map(Step::late_count).sum();
     let others = [
         (steps(Step::is_stale), "stale value"),
         (steps(Step::fails_spuriously), "spurious failure"),
-        (steps(Step::expires_early), "early timeout"),
+        (steps(Step::expires_early) + late as u64, "early timeout"),
         (steps(Step::wakes_spuriously), "spurious wake-up"),
         (steps(Step::spins_on), "extra spin"),
     ];

@@ -82,6 +82,51 @@ fn what_the_test_panics_with_after_a_thread_is_told_as_well() {
 }
 
 #[test]
+fn who_has_panicked_before_a_deadlock_is_told() {
+    let before = |program: fn()| {
+        let failure = failure(&plain().explore(program)).clone();
+        assert_eq!(failure.kind, FailureKind::Deadlock);
+        failure.before
+    };
+    let waits_for_nobody = || {
+        let done = (Mutex::new(false), Condvar::new());
+        let mut guard = done.0.lock().unwrap();
+        while !*guard {
+            guard = done.1.wait(guard).unwrap();
+        }
+    };
+    assert_eq!(before(waits_for_nobody), [""; 0]);
+    // A worker dies, and does not count its job.
+    let said = before(|| {
+        let done = Arc::new((Mutex::new(0), Condvar::new()));
+        for job in ["first", "second"] {
+            let done = done.clone();
+            thread::spawn(move || {
+                let _done = done;
+                panic!("{job}");
+            });
+        }
+        let mut guard = done.0.lock().unwrap();
+        while *guard < 2 {
+            guard = done.1.wait(guard).unwrap();
+        }
+    });
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("T1 panicked at ") && said[0].ends_with(": first"), "{said:?}");
+    assert!(said[1].starts_with("T2 panicked at ") && said[1].ends_with(": second"), "{said:?}");
+    // The test itself has failed, and its scope waits for who waits for it.
+    let said = before(|| {
+        let (sender, receiver) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(move || while receiver.recv().is_ok() {});
+            assert!(sender.send(()).is_err(), "it is received");
+        });
+    });
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("T0 panicked at ") && said[0].ends_with(": it is received"), "{said:?}");
+}
+
+#[test]
 fn the_first_panic_is_told_with_its_place() {
     let report = plain().explore(|| thread::spawn(|| panic!("the cause")).join().unwrap());
     let failure = failure(&report);

@@ -23,13 +23,24 @@ impl Guard {
     }
 }
 
-/// An access to memory that is not there.
+/// Why a coroutine can never run again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Trap {
+    /// Its stack overflowed.
+    Overflow,
+    /// It has accessed memory that is not there.
+    Access {
+        /// The signal's name.
+        signal: &'static str,
+        /// Of what was accessed, if it is one that the processor has.
+        address: Option<usize>,
+    },
+}
+
+/// What is known of the end of a coroutine that can never run again.
 #[derive(Clone, Copy)]
 pub(crate) struct Fault {
-    /// The signal's name.
-    pub(crate) signal: &'static str,
-    /// Of what was accessed, if it is one that the processor has.
-    pub(crate) address: Option<usize>,
+    pub(crate) trap: Trap,
     frames: [usize; MAX_FRAMES],
     count: usize,
 }
@@ -38,7 +49,7 @@ pub(crate) struct Fault {
 const MAX_FRAMES: usize = 64;
 
 impl Fault {
-    /// The return addresses on the stack, innermost first.
+    /// The return addresses on the stack, innermost first; none where it was not the program under test that was interrupted.
     pub(crate) fn stack(&self) -> &[usize] {
         &self.frames[..self.count]
     }
@@ -63,7 +74,7 @@ pub(super) fn leave(before: *const Guard) {
     RUNNING.set(before);
 }
 
-/// Why a coroutine has returned that was not over, unless its stack overflowed.
+/// Why a coroutine has returned that was not over.
 pub(in super::super) fn take_fault() -> Option<Fault> {
     FAULT.take()
 }
@@ -80,7 +91,7 @@ pub fn running_stack() -> Option<Range<usize>> {
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod handler {
-    use super::{FAULT, Fault, Guard, MAX_FRAMES, RUNNING};
+    use super::{FAULT, Fault, Guard, MAX_FRAMES, RUNNING, Trap};
     use corosensei::trap::TrapHandlerRegs;
     use std::cell::Cell;
     use std::mem::MaybeUninit;
@@ -154,14 +165,17 @@ mod handler {
                 return;
             }
             let Some(guard) = RUNNING.get().as_ref() else { return give_back(signal) };
-            if address.wrapping_sub(guard.addresses.start) >= page_size() {
-                let at = instruction(context);
-                if !at.is_some_and(|at| MAY_LEAVE.get().is_some_and(|may_leave| may_leave(at))) {
-                    return give_back(signal);
-                }
-                let known = ((*info).si_code != KERNEL).then_some(address);
-                FAULT.set(Some(fault(signal, known, at.unwrap_or(0), guard)));
-            }
+            let at =
+                instruction(context).filter(|&at| MAY_LEAVE.get().is_some_and(|may_leave| may_leave(at)));
+            let trap = if address.wrapping_sub(guard.addresses.start) < page_size() {
+                Trap::Overflow
+            } else if at.is_some() {
+                let signal = if signal == libc::SIGBUS { "SIGBUS" } else { "SIGSEGV" };
+                Trap::Access { signal, address: ((*info).si_code != KERNEL).then_some(address) }
+            } else {
+                return give_back(signal);
+            };
+            FAULT.set(Some(fault(trap, at, guard)));
             set(context, guard.way_out.setup_trap_handler(|| ()));
         }
     }
@@ -169,11 +183,11 @@ mod handler {
     /// Where a signal comes from whose address is none that memory can have.
     const KERNEL: libc::c_int = 0x80;
 
-    /// What is known of a fault at this instruction. It allocates nothing.
-    fn fault(signal: libc::c_int, address: Option<usize>, at: usize, guard: &Guard) -> Fault {
-        let signal = if signal == libc::SIGBUS { "SIGBUS" } else { "SIGSEGV" };
+    /// What is known of a fault at this instruction of the program under test. It allocates nothing.
+    fn fault(trap: Trap, at: Option<usize>, guard: &Guard) -> Fault {
+        let Some(at) = at else { return Fault { trap, frames: [0; MAX_FRAMES], count: 0 } };
         // As a return address would be: behind the instruction's beginning.
-        let mut fault = Fault { signal, address, frames: [at + 1; MAX_FRAMES], count: 1 };
+        let mut fault = Fault { trap, frames: [at + 1; MAX_FRAMES], count: 1 };
         let mut is_interrupted = false;
         // SAFETY: nobody else takes backtraces now: this thread was not doing so, and others do not in a test process but to die.
         unsafe {

@@ -7,7 +7,7 @@
 use super::{Effect, Object, State};
 use crate::runtime::execution::Execution;
 use crate::runtime::threads::{ReadEntry, Readiness};
-use crate::trace::{Access, Action, Mode, ObjectId, Operation};
+use crate::trace::{Access, Action, LATE, Mode, ObjectId, Operation};
 
 /// What the fingerprint knows of a notification that finds nobody.
 const NOTIFY: u64 = 5;
@@ -270,7 +270,7 @@ impl Execution {
                 self.wake_late(thread);
             }
             self.note_change(condvar);
-            self.finish_many(operation, 4, Some("nobody waits any more"));
+            self.finish_many(operation, 4, Some(LATE));
             return Effect::Done;
         }
         if count > 0 {

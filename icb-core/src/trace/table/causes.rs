@@ -1,7 +1,7 @@
 //! What lies behind a failure, in sentences: the orders that it takes, the edge that a data race lacks, who holds what
 //! in a deadlock, the loop of a livelock.
 
-use super::frames::{self, Sources, backtrace, short_place};
+use super::frames::{self, Sources, backtrace, endless_backtrace, short_place};
 use super::missing::missing;
 use super::selection::{cycle, selection, taking};
 use super::words::{Detail, Names};
@@ -335,6 +335,13 @@ pub(super) fn failing_thread(
     if failure.trace.failure_backtrace.is_empty() || failure.race.is_some() || !failure.memory.is_empty() {
         return;
     }
+    let frames = match failure.kind {
+        FailureKind::StackOverflow => endless_backtrace(&failure.trace.failure_backtrace, sources),
+        _ => backtrace(&failure.trace.failure_backtrace, sources),
+    };
+    if frames.is_empty() {
+        return;
+    }
     out.blank();
     let mut line = Line::of("The failure", Style::Error);
     if let Some(thread) = failure.thread {
@@ -343,5 +350,5 @@ pub(super) fn failing_thread(
     }
     line.push(":", Style::Plain);
     out.lines.push(line);
-    out.lines.extend(backtrace(&failure.trace.failure_backtrace, sources));
+    out.lines.extend(frames);
 }

@@ -104,6 +104,15 @@ pub(super) fn short_place(location: &SourceLocation, sources: &Sources<'_>) -> S
 
 /// The frames of the program under test, innermost first, and the source line of the innermost one.
 pub(super) fn backtrace(frames: &[Frame], sources: &Sources<'_>) -> Vec<Line> {
+    innermost(frames, sources, |left_out| format!("{left_out} more frames"))
+}
+
+/// The same of a stack that is too deep to be known whole.
+pub(super) fn endless_backtrace(frames: &[Frame], sources: &Sources<'_>) -> Vec<Line> {
+    innermost(frames, sources, |_| "and so on".to_owned())
+}
+
+fn innermost(frames: &[Frame], sources: &Sources<'_>, rest: impl FnOnce(usize) -> String) -> Vec<Line> {
     let mut shown: Vec<&Frame> = frames.iter().filter(|frame| is_of_program(frame)).collect();
     let by_harness = |frame: &Frame| frame.function.contains("icb_harness");
     if shown.is_empty() && !frames.iter().any(by_harness) {
@@ -122,7 +131,7 @@ pub(super) fn backtrace(frames: &[Frame], sources: &Sources<'_>) -> Vec<Line> {
         }
     }
     if shown.len() > MAX_FRAMES {
-        lines.push(Line::of(format!("        … {} more frames", shown.len() - MAX_FRAMES), Style::Dim));
+        lines.push(Line::of(format!("        … {}", rest(shown.len() - MAX_FRAMES)), Style::Dim));
     }
     lines
 }
@@ -156,7 +165,9 @@ pub(super) fn place(location: &SourceLocation, sources: &Sources<'_>) -> Vec<Lin
 
 fn at(location: &SourceLocation, sources: &Sources<'_>) -> Line {
     let file = sources.short(&location.file);
-    Line::of(format!("{AT}{file}:{}:{}", location.line, location.column), Style::Dim)
+    // Where a function begins there is a line, and no column.
+    let column = if location.column > 0 { format!(":{}", location.column) } else { String::new() };
+    Line::of(format!("{AT}{file}:{}{column}", location.line), Style::Dim)
 }
 
 /// The line of a place between those around it that say something.

@@ -65,7 +65,7 @@ pub fn selection(failure: &Failure) -> Option<BTreeMap<usize, Why>> {
             step.operation.action,
             Action::Load(_) | Action::ReadModifyWrite(_) | Action::CompareExchange { .. }
         );
-        if step.early || step.is_stale() || step.fails_spuriously() {
+        if step.early || step.is_stale() || step.fails_spuriously() || step.late_count() > 0 {
             show(position, Why::Costs);
         } else if !step.branches.is_empty() && !is_usual {
             show(position, Why::Chosen);

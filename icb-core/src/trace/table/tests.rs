@@ -450,6 +450,26 @@ fn what_a_thread_goes_on_with_after_an_access_that_races_orders_nothing() {
 }
 
 #[test]
+fn what_comes_too_late_is_an_early_timeout() {
+    let mut trace = Trace { schedule: "icb1:0*2?1!,1!0?1!?0?1!".parse().unwrap(), ..Trace::default() };
+    let t = &mut trace;
+    step(t, T[0], Action::Load(Ordering::SeqCst), 1);
+    let one = step(t, T[0], Action::NotifyOne, 2);
+    (one.branches, one.note) = (vec![1], Some(crate::trace::LATE.to_owned()));
+    step(t, T[1], Action::Load(Ordering::SeqCst), 1);
+    let all = step(t, T[0], Action::NotifyAll, 2);
+    (all.switch, all.branches) = (Switch::Preemption, vec![1, 0, 1]);
+    let mut failure = Failure::new(FailureKind::Panic, "x");
+    failure.schedule = trace.schedule.clone();
+    failure.trace = trace;
+    let rendered = text(&failure, Options { width: 120, ..Options::default() });
+    for words in ["notify_one #2 (too late: timed out)", "notify_all #2 (too late for 2: timed out)"] {
+        assert!(rendered.contains(words), "{words} is missing:\n{rendered}");
+    }
+    assert!(rendered.contains("1 preemption and 3 early timeouts"), "{rendered}");
+}
+
+#[test]
 fn every_unit_of_cost_has_its_number() {
     let mut trace = Trace { schedule: "icb1:0*2?1!!1,0~,0~".parse().unwrap(), ..Trace::default() };
     let t = &mut trace;

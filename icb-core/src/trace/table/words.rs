@@ -235,7 +235,9 @@ impl<'a> Names<'a> {
             Action::ReadModifyWrite(_) | Action::CompareExchange { .. } | Action::Reacquire { .. }
         );
         let says_itself = matches!(operation.action, Action::Choose | Action::Load(_)) || step.is_stale();
-        if !exchanges && (step.read.is_none() || !says_itself) {
+        let late = step.late_count();
+        let notifies = late > 0 || operation.action == Action::NotifyAll;
+        if !notifies && !exchanges && (step.read.is_none() || !says_itself) {
             for branch in &step.branches {
                 text += &format!(" [branch {branch}]");
             }
@@ -251,6 +253,10 @@ impl<'a> Names<'a> {
         }
         if step.fails_spuriously() {
             text += " (fails spuriously)";
+        } else if late > 0 && operation.action == Action::NotifyAll {
+            text += &format!(" (too late for {late}: timed out)");
+        } else if late > 0 {
+            text += " (too late: timed out)";
         } else if let Some(note) = step.note.as_ref().filter(|note| !says_again(note)) {
             text += &format!(" ({note})");
         }
