@@ -379,6 +379,29 @@ fn what_was_lost_once_is_found() {
                 &[Read(0)],
             ],
         ),
+        (
+            "who has ended after a pause in a panic",
+            &[
+                &[
+                    Scope { first: 1, count: 1, inner: 3, handle: Handle::Asked },
+                    Within(2),
+                    AtEnd(Farewell::Pauses(Pause::Yield)),
+                    Panic,
+                ],
+                &[],
+            ],
+        ),
+        (
+            "who has asked, and looks at what the thread's locals change",
+            &[
+                &[Spawn(1), IsFinished(1), SkipIfEven, CellRead(0)],
+                &[Leave(Farewell::Adds(0)), Leave(Farewell::Changes(0))],
+            ],
+        ),
+        (
+            "who gives up a handle, and has changed what the thread's result looks at",
+            &[&[Spawn(1), CellWrite(0), Detach(1)], &[Return(Farewell::LooksAt(0))]],
+        ),
         ("who hears of a panic", &[&[passes_on, Load(1, Order::Relaxed)], &[Panic], &[]]),
         (
             "who never begins, and would have dropped something",
@@ -397,9 +420,7 @@ fn what_was_lost_once_is_found() {
         ),
     ];
     for &(name, threads) in programs {
-        let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
-        let mut program =
-            Program { threads, channels: vec![(None, 0); 2], barriers: vec![1; 2], ..Program::default() };
+        let mut program = of_threads(threads);
         let _alone = alone(&program);
         for is_acquainted in [false, true] {
             program.is_acquainted = is_acquainted;
@@ -410,6 +431,30 @@ fn what_was_lost_once_is_found() {
             }
         }
     }
+}
+
+/// Programs on which outcomes were lost once where values may be stale.
+#[test]
+fn what_was_lost_once_with_stale_values_is_found() {
+    let programs: [(&str, [&[Instruction]; 2]); 1] = [(
+        "who finds out that a thread has let go, while its locals are left",
+        [&[Spawn(1)], &[Return(Farewell::Loads(0)), Leave(Farewell::Initialises(0))]],
+    )];
+    for (name, threads) in programs {
+        for is_acquainted in [false, true] {
+            let mut program = of_threads(&threads);
+            program.is_acquainted = is_acquainted;
+            if let Err(difference) = check(&program, with_stale_values) {
+                panic!("{name}: {difference:?}\n{program}");
+            }
+        }
+    }
+}
+
+/// The program of these threads, with two channels and two barriers.
+fn of_threads(threads: &[&[Instruction]]) -> Program {
+    let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
+    Program { threads, channels: vec![(None, 0); 2], barriers: vec![1; 2], ..Program::default() }
 }
 
 /// A search that is unsound in a known way is found out.

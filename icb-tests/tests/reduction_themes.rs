@@ -11,7 +11,7 @@ use icb_tests::random_real::campaign::{ENOUGH, campaign};
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_each_bound,
 };
-use icb_tests::random_real::generate::themes;
+use icb_tests::random_real::generate::{rare, themes};
 use icb_tests::random_real::language::Instruction::{self, *};
 use icb_tests::random_real::language::{Program, Thread};
 use icb_tests::random_real::search::Manner;
@@ -23,6 +23,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// Programs of every run.
 const SEEDS: Range<u64> = 0..200;
+/// Those that are larger.
+const FEW_SEEDS: Range<u64> = 0..80;
 /// Those of which only one can be run at a time.
 const FUTEX_SEEDS: Range<u64> = 0..100;
 const MAX_BOUND: u32 = 3;
@@ -75,8 +77,13 @@ fn check(
 }
 
 fn compared(seeds: Range<u64>, program: fn(u64) -> Program) {
+    compared_for_the_most_part(seeds, ENOUGH, program);
+}
+
+/// Compared, at least so many searches for each that is too large.
+fn compared_for_the_most_part(seeds: Range<u64>, least: u64, program: fn(u64) -> Program) {
     let manners = [&MANNERS[..], &DETACHED_MANNERS].concat();
-    campaign(seeds::from_environment().unwrap_or(seeds), ENOUGH, program, |program| {
+    campaign(seeds::from_environment().unwrap_or(seeds), least, program, |program| {
         check(program, &manners, with_reduction)
     });
 }
@@ -104,6 +111,62 @@ fn meetings_keep_their_outcomes() {
 #[test]
 fn endings_keep_their_outcomes() {
     compared(SEEDS, themes::of_endings);
+}
+
+/// What is dropped looks, chooses, pauses, loops, or waits for threads.
+#[test]
+fn late_looks_keep_their_outcomes() {
+    compared(SEEDS, rare::of_late);
+}
+
+#[test]
+fn late_looks_with_stale_values_keep_their_outcomes() {
+    campaign(seeds::from_environment().unwrap_or(FEW_SEEDS), 1, rare::of_late, |program| {
+        check(program, &WEAK_MANNERS, with_reduction)
+    });
+}
+
+/// Loops of waits for a time.
+#[test]
+fn patience_keeps_its_outcomes() {
+    compared_for_the_most_part(FEW_SEEDS, 1, rare::of_patience);
+}
+
+/// Channels that are made to get an answer.
+#[test]
+fn answers_keep_their_outcomes() {
+    compared(FEW_SEEDS, rare::of_answers);
+}
+
+/// Wakers of tasks.
+#[test]
+fn tasks_keep_their_outcomes() {
+    compared_for_the_most_part(FEW_SEEDS, 1, rare::of_tasks);
+}
+
+/// Objects on a stack, two times at the same place.
+#[test]
+fn stacks_keep_their_outcomes() {
+    compared_for_the_most_part(FEW_SEEDS, 1, rare::of_stacks);
+}
+
+/// Threads that spawn others in their scope.
+#[test]
+fn scopes_keep_their_outcomes() {
+    compared(FEW_SEEDS, rare::of_scopes);
+}
+
+/// Cells that race, and those that what is dropped looks at.
+#[test]
+fn cells_keep_their_outcomes() {
+    compared(FEW_SEEDS, rare::of_cells);
+}
+
+#[test]
+fn promoted_cells_of_all_kinds_keep_their_outcomes() {
+    campaign(seeds::from_environment().unwrap_or(FEW_SEEDS), 1, rare::of_cells, |program| {
+        check(program, &MANNERS[..2], with_promotion)
+    });
 }
 
 /// A thread that finds its object gone when it is chosen ends the execution before it has taken its step.

@@ -144,7 +144,7 @@ pub fn join_parking(thread: ThreadId, epoch: u32) {
     perform_join(running, thread, Location::caller());
     running.with(|e| {
         e.threads[e.current].joins_left = false;
-        if e.threads[thread.index()].clock.clock.get(thread.index()) != known {
+        if e.threads[thread.index()].shared_clock().get(thread.index()) > known {
             e.note_parked_within();
         }
     });
@@ -170,7 +170,7 @@ pub fn is_finished(thread: ThreadId) -> bool {
 
 /// The calling thread has found out, by means that are no step, that the thread has left it what it shared with it: what
 /// the thread has done so far happens before what the caller does from now on. If it is the thread itself, its handle has been given up
-/// before ([`let_go`]), and what it does next depends on that.
+/// before ([`let_go`]), and what it does next depends on that, and comes after it.
 pub fn take_over(thread: ThreadId) {
     if let Some(running) = running() {
         running.with(|e| {
@@ -213,7 +213,7 @@ pub fn let_go(thread: ThreadId) {
     if let Some(running) = running() {
         running.with(|e| {
             if !e.giving_up && thread.index() < e.thread_count {
-                e.tell_looked_at(e.threads[thread.index()].object);
+                e.give_up_handle(thread.index());
             }
         });
     }

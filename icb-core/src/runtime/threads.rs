@@ -6,6 +6,7 @@ use super::idle::IdleTurns;
 use super::rounds::Rounds;
 use super::spinners::Spins;
 use super::turns::Turns;
+use crate::clock::VectorClock;
 use crate::dependence::ThreadHash;
 use crate::memory::happens_before::ThreadClock;
 use crate::program::Place;
@@ -220,6 +221,10 @@ pub(crate) struct Thread {
     pub(crate) locals: Vec<Local>,
     /// It has let go of what it shares with whoever joins it: only its thread-locals have something to do yet.
     pub(crate) has_left: bool,
+    /// What it had done and knew then. Who finds out that it has left comes after that, whatever its thread-locals have done meanwhile.
+    pub(crate) left: VectorClock,
+    /// What whoever has given up its handle had done and knew then. It is looked at only after that.
+    pub(crate) given_up_after: VectorClock,
     /// Its pending join waits for no more than that.
     pub(crate) joins_left: bool,
 }
@@ -295,6 +300,8 @@ impl Default for Thread {
             unwinds_late: false,
             locals: Vec::new(),
             has_left: false,
+            left: VectorClock::new(),
+            given_up_after: VectorClock::new(),
             joins_left: false,
         }
     }
@@ -322,6 +329,11 @@ const MAX_PERIOD: usize = 16;
 const MIN_ROUNDS: usize = 8;
 
 impl Thread {
+    /// What it had done and knew when it let go of what it shares with whoever joins it, if it has.
+    pub(crate) fn shared_clock(&self) -> &VectorClock {
+        if self.has_left { &self.left } else { &self.clock.clock }
+    }
+
     /// Makes the slot a new thread. Its clock is begun by the caller.
     pub(crate) fn reset(
         &mut self,

@@ -1,6 +1,6 @@
 //! Whether a reduced search finds what the plain one finds, and the smallest program that shows that it does not.
 
-use super::language::{Instruction, Program};
+use super::language::{Instruction, Program, Use};
 use super::search::{Found, Level, Manner, Outcome, WhileSmall, search};
 use icb_core::program::{Granularity, Strategy};
 use icb_core::reduction::{Doing, PartialOrder, SplitSearch, Visited};
@@ -245,7 +245,7 @@ fn judge_search(program: &Program, expected: &Level, found: &Found, tally: &mut 
 pub const fn may_be_idle(instruction: &Instruction) -> bool {
     use Instruction::{
         AwaitBoth, AwaitEither, AwaitEnd, AwaitLock, AwaitMessage, AwaitNonZero, AwaitOwner, GiveUpWaiting,
-        GoRound, PollLocked, SpinLock, SpinWhileZero, Yield,
+        GoRound, Poll, PollLocked, ReceiveAgain, SpinLock, SpinWhileZero, UseLocal, WaitAgain, Yield,
     };
     matches!(
         instruction,
@@ -261,6 +261,10 @@ pub const fn may_be_idle(instruction: &Instruction) -> bool {
             | PollLocked { .. }
             | SpinLock { .. }
             | SpinWhileZero { .. }
+            | Poll { .. }
+            | ReceiveAgain(..)
+            | WaitAgain { .. }
+            | UseLocal(Use::Await)
             | Yield
     )
 }

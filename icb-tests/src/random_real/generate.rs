@@ -2,6 +2,7 @@
 
 pub mod dense;
 pub mod features;
+pub mod rare;
 pub mod themes;
 
 use super::language::{Crowd, Instruction, Kept, OBJECT_COUNT, Order, Pause, Program, Thread, Way};

@@ -333,6 +333,38 @@ pub enum Instruction {
     SocketSend,
     SocketReceive,
     SocketClose,
+    /// Makes a channel, sends its sender to who answers, and receives from it.
+    Ask(Patience),
+    /// Receives such senders, and answers by each.
+    Answer(Patience),
+    /// Receives one and lets go of it.
+    Refuse,
+    /// Gives up the receiver of such senders, or a sender of them.
+    DropAnswers,
+    DropAsking,
+    /// Waits for a variable as a future does, with a waker in a slot, so many times at most.
+    Poll {
+        variable: usize,
+        turns: usize,
+    },
+    /// Sets the variable and wakes whoever has a waker in the slot, by value or by reference.
+    WakeTask {
+        variable: usize,
+        by_ref: bool,
+    },
+    DropWaker,
+    /// With a guard: waits for a time, again and again, until a variable is not 0, so many times at most; 0: for ever.
+    WaitAgain {
+        mutex: usize,
+        variable: usize,
+        turns: usize,
+    },
+    /// Receives for a time, again and again, so many times at most; 0: for ever.
+    ReceiveAgain(usize, usize),
+    /// On what lies on the stack of who has opened the scope.
+    UseLocal(Use),
+    /// `fetch_max`.
+    Max(usize, u64, Order),
 }
 
 impl Instruction {
@@ -350,6 +382,30 @@ impl Instruction {
             _ => None,
         }
     }
+}
+
+/// How somebody waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "their names say it")]
+pub enum Patience {
+    None,
+    Timed,
+    Endless,
+}
+
+/// What is done with the objects that lie on a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the operations of std, by their names")]
+pub enum Use {
+    Load,
+    Add,
+    Await,
+    Lock,
+    Poison,
+    WaitTimeout,
+    Notify,
+    CallOnce,
+    OnceWait,
 }
 
 /// How long a wait lasts.
@@ -397,6 +453,32 @@ pub enum Farewell {
     LetsGo(usize),
     /// It spawns one.
     Spawns(usize),
+    /// It reads a variable.
+    Loads(usize),
+    /// It changes a variable from 0 to 1, if it is 0, and no spurious failure is in the way.
+    Exchanges(usize),
+    /// One of two outcomes.
+    Chooses,
+    /// It waits in a loop until a variable is not 0.
+    Awaits(usize),
+    /// It catches a panic, of something that adds to a variable.
+    Panics(usize),
+    /// It leaves something to do that for the end of the thread.
+    Leaves(usize),
+    /// It spawns a thread in a scope.
+    Scopes(usize),
+    /// It arrives at a barrier.
+    Arrives(usize),
+    /// It reads an `RwLock` for a moment.
+    Reads(usize),
+    /// It receives from a channel.
+    Hears(usize),
+    /// It pauses.
+    Pauses(Pause),
+    /// It reads a cell.
+    LooksAt(usize),
+    /// It writes to a cell.
+    Changes(usize),
 }
 
 /// What becomes of the handle of the first thread of a scope.
@@ -421,6 +503,10 @@ pub enum Pause {
     Spin,
     /// Nothing.
     None,
+    /// It sleeps.
+    Sleep,
+    /// It parks for a time.
+    Park,
 }
 
 impl Pause {
@@ -575,7 +661,9 @@ impl Program {
         let spawns = |instruction: &Instruction| match *instruction {
             Instruction::Spawn(spawned) | Instruction::SpawnInScope(spawned) => spawned == child,
             Instruction::Scope { first, count, .. } => (first..first + count).contains(&child),
-            _ => instruction.farewell() == Some(Farewell::Spawns(child)),
+            _ => {
+                matches!(instruction.farewell(), Some(Farewell::Spawns(spawned) | Farewell::Scopes(spawned)) if spawned == child)
+            }
         };
         self.threads.iter().position(|thread| thread.code.iter().any(spawns))
     }

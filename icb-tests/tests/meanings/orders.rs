@@ -6,7 +6,8 @@ use icb_std::model::{FailureKind, Granularity, OnRace};
 use icb_std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use icb_std::sync::atomic::{AtomicUsize, fence};
 use icb_std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
-use icb_std::thread;
+use icb_std::{thread, thread_local};
+use std::cell::RefCell;
 
 /// Data without any order of its own.
 #[derive(Default)]
@@ -505,4 +506,65 @@ fn races_have_bounds() {
         other.join().unwrap();
     }
     check_verdicts(&plain(), &[("guarded by a flag", guarded_by_a_flag, RACE)]);
+}
+
+/// Who finds out that a thread has let go of what they share comes after what the thread has done until then, and not after what its thread-locals do.
+/// Whichever of a thread and its handle lets go last, and drops the result, comes after the other.
+#[test]
+fn who_finds_that_a_thread_has_let_go_comes_after_that() {
+    struct Writes(Arc<Data>);
+    impl Drop for Writes {
+        fn drop(&mut self) {
+            self.0.set(1);
+        }
+    }
+    thread_local!(static LOCAL: RefCell<Option<Writes>> = const { RefCell::new(None) });
+    check_verdicts(
+        &plain().max_bound(2),
+        &[
+            (
+                "a scope is over",
+                || {
+                    let (shared, theirs) = twice(Arc::<Data>::default());
+                    thread::scope(|scope| drop(scope.spawn(|| LOCAL.set(Some(Writes(theirs))))));
+                    shared.get();
+                },
+                RACE_AT_ONCE,
+            ),
+            (
+                "a thread has finished",
+                || {
+                    let (shared, theirs) = twice(Arc::<Data>::default());
+                    let handle = thread::spawn(move || LOCAL.set(Some(Writes(theirs))));
+                    if handle.is_finished() {
+                        shared.get();
+                    }
+                },
+                RACE,
+            ),
+            (
+                "a thread is joined",
+                || {
+                    let (shared, theirs) = twice(Arc::<Data>::default());
+                    thread::spawn(move || LOCAL.set(Some(Writes(theirs)))).join().unwrap();
+                    shared.get();
+                },
+                None,
+            ),
+            (
+                "the result is dropped by the thread, or by the handle",
+                || {
+                    let (shared, theirs) = twice(Arc::<Data>::default());
+                    let handle = thread::spawn(move || Writes(theirs));
+                    shared.set(1);
+                    drop(handle);
+                },
+                None,
+            ),
+        ],
+    );
+}
+
+fn twice<T: Clone>(value: T) -> (T, T) {
+    (value.clone(), value)
 }

@@ -231,6 +231,9 @@ impl PartialOrder {
         if matches!(step.operation.action, Action::CountDown) {
             self.events.note_count_down();
         }
+        if step.yielded {
+            self.events.note_pause();
+        }
     }
 
     /// Whether a thread has been chosen that has not taken its step yet.

@@ -423,6 +423,11 @@ impl PartialOrder {
         if matches!(step.operation.action, Action::CountDown) {
             self.coast.add_part(Part::CountDown);
         }
+        if step.yielded
+            && let Some(last) = self.coast.steps.last_mut()
+        {
+            last.pauses = true;
+        }
     }
 
     /// The newest step has done this too. `false`: the execution has landed, and it is to be noted as usual.

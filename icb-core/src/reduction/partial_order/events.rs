@@ -337,6 +337,13 @@ impl Events {
         }
     }
 
+    /// The thread has paused in the newest event, while it unwinds: who goes on after it costs nothing.
+    pub(super) fn note_pause(&mut self) {
+        if let Some(index) = self.count.checked_sub(1) {
+            self.all[index].yielded = true;
+        }
+    }
+
     /// The newest event has looked at something that is no part of its operation.
     pub(super) fn note_look(&mut self) {
         if let Some(index) = self.count.checked_sub(1) {

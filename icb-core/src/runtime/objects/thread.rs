@@ -6,7 +6,7 @@ use crate::program::Place;
 use crate::runtime::ThreadMain;
 use crate::runtime::execution::Execution;
 use crate::runtime::registers::Registers;
-use crate::runtime::threads::{Life, ReadEntry, Readiness};
+use crate::runtime::threads::{Life, ReadEntry, Readiness, Thread};
 use crate::thread_set::ThreadSet;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
 use std::sync::Arc;
@@ -71,15 +71,30 @@ impl Execution {
         ThreadId::new(index)
     }
 
-    /// What another thread has done so far happens before what the running one does from now on.
+    /// What the other one had done when it let go of what a thread and its handle share happens before what the running thread does from now on.
     pub(in crate::runtime) fn take_over(&mut self, thread: usize) {
         // What has been freed so far was freed without that.
         self.note_freed();
         let me = self.current;
         if let Some((mine, theirs)) = self.threads.pair(me, thread) {
-            mine.clock.acquire(&theirs.clock.clock);
-            theirs.clock.clock.tick(thread);
+            mine.clock.acquire(theirs.shared_clock());
+            if !theirs.has_left {
+                theirs.clock.clock.tick(thread);
+            }
+        } else {
+            let Thread { clock, given_up_after, .. } = self.threads.mine();
+            clock.acquire(given_up_after);
         }
+    }
+
+    /// The running thread gives up its handle of the other one, which has not been joined.
+    pub(in crate::runtime) fn give_up_handle(&mut self, thread: usize) {
+        let me = self.current;
+        if let Some((mine, theirs)) = self.threads.pair(me, thread) {
+            theirs.given_up_after.clone_from(&mine.clock.clock);
+            mine.clock.clock.tick(me);
+        }
+        self.tell_looked_at(self.threads[thread].object);
     }
 
     /// A spawn's effect: [`create_thread`](Self::create_thread) and [`finish_spawn`](Self::finish_spawn), if everything is there
@@ -203,9 +218,12 @@ impl Execution {
 
     /// The running thread has let go of what it shares with whoever joins it, and goes on: part of its last step.
     pub(in crate::runtime) fn leave_thread(&mut self) {
+        let me = self.current;
         let thread = self.threads.mine();
         let object = thread.object;
         thread.has_left = true;
+        thread.left.clone_from(&thread.clock.clock);
+        thread.clock.clock.tick(me);
         let slot = &mut self.objects[object.index()];
         thread.hash.step(&mut slot.hash, Mode::Write);
         slot.note_change(thread.turns.tired);
@@ -269,12 +287,9 @@ impl Execution {
             let Some((mine, theirs)) = self.threads.pair(me, target) else {
                 unreachable!("two different threads")
             };
-            mine.clock.acquire(&theirs.clock.clock);
+            mine.clock.acquire(if mine.joins_left { theirs.shared_clock() } else { &theirs.clock.clock });
             theirs.panic_handled = true;
             has_ended = theirs.life == Life::Ended;
-            if !has_ended {
-                theirs.clock.clock.tick(target);
-            }
         }
         self.note_read(operation.object);
         let access = Access { object: operation.object, mode: Mode::Read };
@@ -293,10 +308,7 @@ impl Execution {
         if let (true, Some(target)) = (ended, self.thread_of(operation.object).filter(|&t| t != me))
             && let Some((mine, theirs)) = self.threads.pair(me, target)
         {
-            mine.clock.acquire(&theirs.clock.clock);
-            if theirs.life != Life::Ended {
-                theirs.clock.clock.tick(target);
-            }
+            mine.clock.acquire(theirs.shared_clock());
         }
         self.note_read(operation.object);
         let access = Access { object: operation.object, mode: Mode::Read };

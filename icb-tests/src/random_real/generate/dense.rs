@@ -999,5 +999,6 @@ pub(super) fn of_words(seed: u64, mut random: Random, vocabulary: &[&[Instructio
 
 /// Whether the instruction spawns the thread, or what it makes does so when it is dropped.
 fn spawns(instruction: Instruction, child: usize) -> bool {
-    instruction == Spawn(child) || instruction.farewell() == Some(Farewell::Spawns(child))
+    instruction == Spawn(child)
+        || matches!(instruction.farewell(), Some(Farewell::Spawns(spawned) | Farewell::Scopes(spawned)) if spawned == child)
 }

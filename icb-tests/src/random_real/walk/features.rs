@@ -28,6 +28,7 @@ pub(super) struct Shelf {
     pub(super) ends: Mutex<Ends>,
     pub(super) system: System,
     pub(super) boxes: Boxes,
+    pub(super) rare: super::rare::Shelf,
 }
 
 impl Shelf {
@@ -50,6 +51,7 @@ impl Shelf {
             ends: Mutex::default(),
             system: System::new(program),
             boxes: Boxes::default(),
+            rare: super::rare::Shelf::default(),
         }
     }
 }
@@ -79,6 +81,7 @@ impl Shared {
         if self.program.has(Boxes::are_used_by) {
             self.shelf.boxes.use_everything();
         }
+        self.use_rare();
         self.shelf.system.use_everything();
     }
 }
@@ -103,6 +106,21 @@ impl Drop for Parcel {
 super::super::library::thread_local! {
     static FAREWELLS: RefCell<Vec<Goodbye>> = const { RefCell::new(Vec::new()) };
     static LATER_FAREWELLS: RefCell<Vec<Goodbye>> = const { RefCell::new(Vec::new()) };
+}
+
+/// For the end of the thread, if that is still possible.
+pub(super) fn leave_late(goodbye: Goodbye) {
+    let mut goodbye = Some(goodbye);
+    for farewells in [&FAREWELLS, &LATER_FAREWELLS] {
+        let left = farewells.try_with(|farewells| {
+            let Ok(mut farewells) = farewells.try_borrow_mut() else { return };
+            farewells.extend(goodbye.take());
+        });
+        if left.is_ok() && goodbye.is_none() {
+            return;
+        }
+    }
+    std::mem::forget(goodbye);
 }
 
 /// The main thread makes the ends of the channels of parcels for everybody.
@@ -170,6 +188,7 @@ impl Walker<'_> {
         let mut hand = self.shared.hand(child);
         hand.parent = Some(thread::current());
         hand.main.clone_from(&self.hand.main);
+        hand.rare.local = self.hand.rare.local.clone();
         let spawned = self.children.iter().enumerate();
         hand.siblings = spawned
             .filter_map(|(number, handle)| Some((number, handle.as_ref()?.thread().clone())))
@@ -285,6 +304,18 @@ impl Walker<'_> {
                 });
                 self.see(seen);
             }
+            Ask(_)
+            | Answer(_)
+            | Refuse
+            | DropAnswers
+            | DropAsking
+            | Poll { .. }
+            | WakeTask { .. }
+            | DropWaker
+            | WaitAgain { .. }
+            | ReceiveAgain(..)
+            | UseLocal(_)
+            | Max(..) => self.use_rarely(instruction),
             _ if Boxes::are_used_by(instruction) => {
                 let seen = self.shared.shelf.boxes.perform(instruction);
                 seen.into_iter().for_each(|seen| self.see(seen));
@@ -545,6 +576,10 @@ impl Walker<'_> {
         let end = self.at + inner;
         let last = (first + count).min(self.children.len());
         let shared = std::sync::Arc::clone(self.shared);
+        let is_used = shared.program.has(|i| matches!(i, Instruction::UseLocal(_)));
+        let local = is_used.then(super::rare::Local::default);
+        let lent = local.as_ref().map(super::rare::Local::lend);
+        let outside = std::mem::replace(&mut self.hand.rare.local, lent);
         let passed = caught(|| {
             thread::scope(|scope| {
                 let mut kept: Option<ScopedJoinHandle<'_, Parcel>> = None;
@@ -566,6 +601,7 @@ impl Walker<'_> {
             });
         });
         self.at = end;
+        self.hand.rare.local = outside;
         self.see(u64::from(passed.is_some()));
     }
 }

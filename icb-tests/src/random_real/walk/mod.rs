@@ -8,6 +8,7 @@
 mod boxes;
 mod features;
 mod partings;
+mod rare;
 mod system;
 
 use super::language::{Farewell, Instruction, Kept, OBJECT_COUNT, Order, Pause, Program, Way};
@@ -144,6 +145,7 @@ impl Shared {
         for object in 0..OBJECT_COUNT {
             let is_variable = |instruction| match instruction {
                 Load(v, _)
+                | Max(v, ..)
                 | Store(v, ..)
                 | Add(v, _)
                 | Swap(v, ..)
@@ -158,6 +160,9 @@ impl Shared {
                 | SendParcel(v)
                 | TrySendParcel(v) => v == object,
                 BlockOn { variable, .. }
+                | Poll { variable, .. }
+                | WakeTask { variable, .. }
+                | WaitAgain { variable, .. }
                 | CallOnceForce { variable, .. }
                 | OnceTryInit { variable, .. }
                 | CellAround { variable, .. } => variable == object,
@@ -250,6 +255,7 @@ struct Hand {
     main: Option<Thread>,
     /// What the parent had spawned before.
     siblings: Vec<(usize, Thread)>,
+    rare: rare::Hand,
 }
 
 enum AnySender<T = u64> {
@@ -360,8 +366,8 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
                 || instruction.farewell() == Some(Farewell::Sends(channel))
         };
         let receives = |instruction: Instruction| {
-            matches!(instruction, Receive(c) | TryReceive(c) | AwaitMessage(c, _) | ReceiveTimeout(c) | DropReceiver(c) | ReceiveFor(c, _) | ReceiveSome(c, _) | TryReceiveAll(c) | ReceiverPut(c) if c == channel)
-                || instruction.farewell() == Some(Farewell::Deafens(channel))
+            matches!(instruction, Receive(c) | TryReceive(c) | AwaitMessage(c, _) | ReceiveTimeout(c) | DropReceiver(c) | ReceiveFor(c, _) | ReceiveSome(c, _) | TryReceiveAll(c) | ReceiverPut(c) | ReceiveAgain(c, _) if c == channel)
+                || matches!(instruction.farewell(), Some(Farewell::Deafens(c) | Farewell::Hears(c)) if c == channel)
         };
         let used = program.has(|instruction| uses(&instruction) || receives(instruction));
         let mut ends = used.then(|| AnySender::channel(capacity));
@@ -421,6 +427,7 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
         }
         hands[last].arcs.push(arc);
     }
+    rare::deal(program, &mut hands);
     let mut mine = std::mem::take(&mut hands[0]);
     mine.main = Some(thread::current());
     let mut all = shared.hands.lock().unwrap_or_else(PoisonError::into_inner);
@@ -901,7 +908,8 @@ impl<'s> Walker<'s> {
                     return;
                 }
                 let shared = std::sync::Arc::clone(self.shared);
-                let hand = self.hand_of(child);
+                let mut hand = self.hand_of(child);
+                hand.rare.local = None;
                 self.children[child] = Some(Child::spawn(shared, child, hand));
             }
             _ => unreachable!("{instruction:?} is not about threads"),
@@ -1108,5 +1116,7 @@ fn relax(pause: Pause) {
         Pause::Yield => thread::yield_now(),
         Pause::Spin => hint::spin_loop(),
         Pause::None => {}
+        Pause::Sleep => thread::sleep(TIMEOUT),
+        Pause::Park => thread::park_timeout(TIMEOUT),
     }
 }

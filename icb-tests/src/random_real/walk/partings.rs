@@ -105,6 +105,33 @@ impl Drop for Goodbye {
                 drop(Child::spawn(std::sync::Arc::clone(&shared), child, hand));
                 None
             }
+            Farewell::Scopes(child) if child >= shared.program.threads.len() => None,
+            Farewell::Scopes(child) => {
+                let mut hand = shared.hand(child);
+                hand.main.clone_from(&self.main);
+                let shared = std::sync::Arc::clone(&shared);
+                let passed = caught(|| {
+                    thread::scope(|scope| {
+                        scope.spawn(|| drop(walk(&shared, child, hand, None)));
+                    });
+                });
+                Some(u64::from(passed.is_some()))
+            }
+            Farewell::Hears(_) => self.receiver.take().map(|receiver| receiver.recv().unwrap_or(40)),
+            Farewell::Leaves(variable) => {
+                super::features::leave_late(Goodbye {
+                    shared: std::sync::Arc::downgrade(&shared),
+                    farewell: Farewell::Adds(variable),
+                    maker: self.maker,
+                    main: None,
+                    arc: None,
+                    sender: None,
+                    receiver: None,
+                    child: None,
+                });
+                None
+            }
+            other => shared.part_rarely(other),
         };
         if let Some(seen) = seen {
             shared.note_parting(self.maker, seen);
@@ -242,7 +269,9 @@ impl Walker<'_> {
         match farewell {
             Farewell::Drops => goodbye.arc = self.hand.arcs.pop(),
             Farewell::Sends(c) => goodbye.sender = self.hand.senders.get_mut(c).and_then(Option::take),
-            Farewell::Deafens(c) => goodbye.receiver = self.hand.receivers.get_mut(c).and_then(Option::take),
+            Farewell::Deafens(c) | Farewell::Hears(c) => {
+                goodbye.receiver = self.hand.receivers.get_mut(c).and_then(Option::take)
+            }
             Farewell::Joins(child) | Farewell::LetsGo(child) => {
                 goodbye.child = self.children.get_mut(child).and_then(Option::take);
             }
