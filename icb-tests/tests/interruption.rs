@@ -184,7 +184,8 @@ fn who_asks_while_the_tests_are_built_is_heard() {
     let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("slow-to-build");
     let _ = fs::remove_dir_all(&project);
     fs::create_dir_all(project.join("src")).unwrap();
-    let manifest = "[package]\nname = \"slow-to-build\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
+    let manifest =
+        "[package]\nname = \"slow-to-build\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
     fs::write(project.join("Cargo.toml"), manifest).unwrap();
     fs::write(project.join("src/lib.rs"), "#[test]\nfn passes() {}\n").unwrap();
     let wait = "fn main() {\n    std::fs::write(\"begun\", \"\").unwrap();\n    std::thread::sleep(std::time::Duration::from_secs(4));\n}\n";
@@ -200,7 +201,10 @@ fn who_asks_while_the_tests_are_built_is_heard() {
     let output = child.wait_with_output().unwrap();
     let text = said(&output);
     assert_eq!(output.status.code(), Some(INTERRUPTED), "{text}");
-    assert!(text.contains("interrupted while the tests were being built: nothing has been explored"), "{text}");
+    assert!(
+        text.contains("interrupted while the tests were being built: nothing has been explored"),
+        "{text}"
+    );
     assert!(!text.contains("could not be built"), "{text}");
 }
 

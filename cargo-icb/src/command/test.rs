@@ -53,8 +53,7 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         shard::check_directory(&progress::shard_directory(arguments, &workspace))?;
     }
     let interrupt = Interrupt::listen();
-    let build =
-        interrupt.beforehand(|| build::build(&workspace, &arguments.targets, &arguments.build))?;
+    let build = interrupt.beforehand(|| build::build(&workspace, &arguments.targets, &arguments.build))?;
     let tests = select(&build, &arguments.filters, &arguments.filter)?;
     // Shards have directories of their own, and may run side by side.
     let lock = arguments.shard.is_none().then_some(lock);

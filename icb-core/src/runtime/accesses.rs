@@ -268,10 +268,16 @@ impl Execution {
         }
     }
 
-    fn is_on_stack_of(&self, thread: usize, address: usize) -> bool {
+    pub(super) fn is_on_stack_of(&self, thread: usize, address: usize) -> bool {
+        let (start, end) = self.stack_of(thread);
+        (start..end).contains(&address)
+    }
+
+    /// The addresses of a thread's stack up to its first frame.
+    pub(super) fn stack_of(&self, thread: usize) -> (usize, usize) {
         let bottom = self.threads[thread].stack_bottom;
         let size = self.threads[thread].coroutine.as_ref().map_or(0, Coroutine::stack_size);
-        (bottom.saturating_sub(size)..bottom).contains(&address)
+        (bottom.saturating_sub(size), bottom)
     }
 
     /// Whether the memory is on the running thread's own stack, where nobody else reaches it.

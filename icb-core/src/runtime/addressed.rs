@@ -245,7 +245,12 @@ impl Execution {
         place: Place,
     ) {
         let type_name = short_type(type_name);
-        let message = format!("{type_name} {object} is used after its memory has been freed");
+        let message = match self.ended_owner(address.addr()) {
+            Some(owner) => {
+                format!("{type_name} {object} is used after {owner} has ended, on whose stack it was")
+            }
+            None => format!("{type_name} {object} is used after its memory has been freed"),
+        };
         self.fail_by_use(message, address, place, false);
     }
 
@@ -254,27 +259,29 @@ impl Execution {
     pub(super) fn fail_by_use(&mut self, message: String, address: *const (), place: Place, write: bool) {
         self.threads[self.current].location = Some(place);
         let mut failure = Failure::new(FailureKind::UseAfterFree, message);
-        let mut history = self.ledger.history(address.addr());
         if self.observer.is_some()
-            && let Some(at) = history.iter().position(|event| event.kind == MemoryEventKind::Freed)
+            && let Some(freed) = self.how_freed(address.addr(), &mut failure)
         {
-            let MemoryEvent { thread, location, backtrace, .. } = history.swap_remove(at);
-            history.truncate(at);
-            failure.memory = history;
-            let freed =
-                RaceAccess { thread, write: true, frees: true, location, backtrace, after_steps: None };
             let backtrace = self.backtrace();
-            let used = RaceAccess {
-                thread: ThreadId::new(self.current),
-                write,
-                frees: false,
-                location: place.location().map(|place| in_program(place, &backtrace)),
-                backtrace,
-                after_steps: None,
-            };
+            let mut used = RaceAccess::new(ThreadId::new(self.current), write);
+            used.location = place.location().map(|place| in_program(place, &backtrace));
+            used.backtrace = backtrace;
             failure.race = Some(Box::new([freed, used]));
         }
         self.fail(failure);
+    }
+
+    /// A replay: how this memory was freed; what else is known of its block goes to the failure.
+    fn how_freed(&mut self, address: usize, failure: &mut Failure) -> Option<RaceAccess> {
+        if let Some(owner) = self.ended_owner(address) {
+            return Some(RaceAccess { frees: true, ends: true, ..RaceAccess::new(owner, true) });
+        }
+        let mut history = self.ledger.history(address);
+        let at = history.iter().position(|event| event.kind == MemoryEventKind::Freed)?;
+        let MemoryEvent { thread, location, backtrace, .. } = history.swap_remove(at);
+        history.truncate(at);
+        failure.memory = history;
+        Some(RaceAccess { frees: true, location, backtrace, ..RaceAccess::new(thread, true) })
     }
 
     fn known_cell(&self, address: *const ()) -> Option<ObjectId> {

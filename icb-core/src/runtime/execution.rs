@@ -546,20 +546,25 @@ impl Execution {
                 self.foreign.futexes.forget(block.start, block.size);
                 self.memory_freed(block.start, block.size);
             }
-            let mut gone = std::mem::take(&mut self.gone);
-            self.map.forget_block(block.start, block.size, &mut gone);
-            for object in gone.drain(..).map(object) {
-                self.tell_freed(object);
-                if self.checks_frees {
-                    self.check_free(object, block.start);
-                }
-            }
-            self.gone = gone;
+            self.objects_freed(block.start, block.size);
             if block.suspect && self.quarantine.is_freed_again(index) {
                 self.quarantine.forget(index);
                 self.fail_by_second_free(block.start, block.size);
             }
         }
+    }
+
+    /// The running thread has given this memory back: what lives there is gone.
+    pub(super) fn objects_freed(&mut self, start: usize, size: usize) {
+        let mut gone = std::mem::take(&mut self.gone);
+        self.map.forget_block(start, size, &mut gone);
+        for object in gone.drain(..).map(object) {
+            self.tell_freed(object);
+            if self.checks_frees {
+                self.check_free(object, start);
+            }
+        }
+        self.gone = gone;
     }
 
     /// A block has been freed a second time: in a replay the failure has the backtraces of what became of it.

@@ -3,6 +3,7 @@
 
 use super::accesses::{GRANULE, Hooked};
 use super::execution::Execution;
+use super::threads::Life;
 use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
 use crate::program::{End, Place};
 use crate::trace::{Failure, FailureKind, Frame, MemoryEventKind, RaceAccess, ThreadId};
@@ -51,6 +52,24 @@ impl Execution {
         }
     }
 
+    /// The running thread is about to end: nobody may touch its stack from now on. (Its frames go one after the other, which is not seen.)
+    #[cold]
+    pub(super) fn stack_goes(&mut self) {
+        let (start, end) = self.stack_of(self.current);
+        let (first, last) = self.shared_stacks.of(self.current, end);
+        if first < last {
+            self.memory_freed(first, last - first);
+        }
+        self.objects_freed(start, end - start);
+    }
+
+    /// The ended thread on whose stack this is.
+    pub(super) fn ended_owner(&self, address: usize) -> Option<ThreadId> {
+        let has_ended = |&thread: &usize| self.threads[thread].life == Life::Ended;
+        let mut ended = (0..self.thread_count).filter(has_ended);
+        ended.find(|&thread| self.is_on_stack_of(thread, address)).map(ThreadId::new)
+    }
+
     /// A plain access of the running thread has found trouble, or atomic variables. If that ends the execution the thread goes on to its
     /// next step: an access cannot be given up half-way.
     #[cold]
@@ -79,7 +98,10 @@ impl Execution {
             Trouble::Race(earlier) => self.fail_by_race(hooked, earlier),
             Trouble::Freed { address } => {
                 let kind = if hooked.write { "written" } else { "read" };
-                let message = format!("memory is {kind} after it has been freed");
+                let message = match self.ended_owner(address) {
+                    Some(owner) => format!("the stack of {owner} is {kind} after {owner} has ended"),
+                    None => format!("memory is {kind} after it has been freed"),
+                };
                 let address = std::ptr::without_provenance(address);
                 self.fail_by_use(message, address, Place::of_code(hooked.place), hooked.write);
             }
@@ -105,25 +127,33 @@ impl Execution {
         self.fail(failure);
     }
 
-    /// A block is freed, and nothing orders this with an earlier access, after which something `done`, for which there is a `verb`: in
+    /// A block is freed, or the running thread's stack goes, and nothing orders this with an earlier access, after which something `done`, for which there is a `verb`: in
     /// another execution the access comes after it. `address`: somewhere in the block.
     pub(super) fn fail_by_free(&mut self, first: RaceAccess, done: &str, verb: &str, address: usize) {
         let mut second = RaceAccess::new(ThreadId::new(self.current), true);
         second.frees = true;
-        second.location = self.observer.and(self.threads[self.current].location).and_then(Place::location);
+        second.ends = self.is_on_stack_of(self.current, address);
+        if !second.ends {
+            second.location =
+                self.observer.and(self.threads[self.current].location).and_then(Place::location);
+        }
         let mut history = self.ledger.history(address);
         if let Some(at) = history.iter().position(|event| event.kind == MemoryEventKind::Freed) {
             let event = history.swap_remove(at);
             history.truncate(at);
             (second.location, second.backtrace) = (event.location, event.backtrace);
         }
+        let what = match second.ends {
+            true => format!("the stack of {} goes", second.thread),
+            false => "memory is freed".to_owned(),
+        };
         let message = format!(
-            "memory is freed after {done}: {} and {} are not ordered by happens-before",
+            "{what} after {done}: {} and {} are not ordered by happens-before",
             side(&first, verb),
-            side(&second, "free")
+            side(&second, if second.ends { "end" } else { "free" })
         );
         let mut failure = Failure::new(FailureKind::UseAfterFree, message);
-        failure.location = second.location.clone();
+        failure.location = if second.ends { &first } else { &second }.location.clone();
         failure.memory = history;
         failure.race = Some(Box::new([first, second]));
         self.fail(failure);

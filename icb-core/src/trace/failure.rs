@@ -121,6 +121,9 @@ pub struct RaceAccess {
     /// Whether it frees the memory, which counts as a write.
     #[serde(default)]
     pub frees: bool,
+    /// Whether it frees it by the end of the thread, on whose stack it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ends: bool,
     /// Where.
     pub location: Option<SourceLocation>,
     /// Backtrace, innermost frame first (in a replay).
@@ -134,7 +137,15 @@ impl RaceAccess {
     /// A read or write of which nothing else is known.
     #[must_use]
     pub const fn new(thread: ThreadId, write: bool) -> Self {
-        RaceAccess { thread, write, frees: false, location: None, backtrace: Vec::new(), after_steps: None }
+        RaceAccess {
+            thread,
+            write,
+            frees: false,
+            ends: false,
+            location: None,
+            backtrace: Vec::new(),
+            after_steps: None,
+        }
     }
 }
 

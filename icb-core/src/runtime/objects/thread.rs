@@ -257,6 +257,9 @@ impl Execution {
     pub(in crate::runtime) fn end_thread(&mut self) {
         // What the thread has freed is its own doing, and before its end.
         self.note_freed();
+        if self.accesses_hooked {
+            self.stack_goes();
+        }
         let me = self.current;
         if self.threads.mine().spins.has_secrets() {
             self.tell_secrets();

@@ -171,6 +171,7 @@ pub(super) fn race(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sou
         let mut line = Line::of("  ", Style::Plain);
         thread_name(&mut line, access.thread, names);
         let verb = match access {
+            RaceAccess { ends: true, .. } => " ends, on whose stack it is",
             RaceAccess { frees: true, .. } => " frees it",
             RaceAccess { write: true, .. } => " writes",
             _ if failure.kind == FailureKind::UseAfterFree => " uses it",

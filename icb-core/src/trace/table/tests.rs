@@ -208,14 +208,8 @@ step limit reached: 12 steps
 #[test]
 fn races_show_both_accesses_and_deadlocks_who_waits() {
     let mut failure = Failure::new(FailureKind::DataRace, "UnsafeCell #3 is written and read");
-    let access = |thread, write, line| RaceAccess {
-        thread,
-        write,
-        frees: false,
-        location: location(line),
-        backtrace: Vec::new(),
-        after_steps: None,
-    };
+    let access =
+        |thread, write, line| RaceAccess { location: location(line), ..RaceAccess::new(thread, write) };
     failure.race = Some(Box::new([access(T[1], true, 4), access(T[2], false, 9)]));
     failure.waiting = vec![DeadlockEntry {
         thread: T[0],
@@ -318,12 +312,9 @@ Who waits for what:
 fn what_became_of_a_block_of_memory_is_told_in_order() {
     let mut failure = Failure::new(FailureKind::UseAfterFree, "x");
     let access = |thread, frees, line| RaceAccess {
-        thread,
-        write: frees,
         frees,
         location: location(line),
-        backtrace: Vec::new(),
-        after_steps: None,
+        ..RaceAccess::new(thread, frees)
     };
     let event =
         |kind, thread, line| MemoryEvent { kind, thread, location: location(line), backtrace: Vec::new() };
