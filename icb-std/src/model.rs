@@ -5,8 +5,10 @@
 pub use icb_core::model::{Memory, Model, StateReport, StateSearch, Storage};
 pub use icb_core::program::Granularity;
 pub use icb_core::trace::{
-    BoundReport, Failure, FailureKind, Growth, MemoryEvent, MemoryEventKind, Report, Schedule,
-    SourceLocation, Step, Stopped, Switch, ThreadId, Trace,
+    Access, Action, BoundReport, DeadlockEntry, Failure, FailureKind, Frame, Growth, MemoryEvent,
+    MemoryEventKind, Mode, ObjectClass, ObjectId, ObjectInfo, Operation, Ordering as MemoryOrdering,
+    ParseScheduleError, RaceAccess, Report, Schedule, ScheduleEntry, SourceLocation, Step, Stopped, Switch,
+    ThreadId, ThreadInfo, Trace,
 };
 pub use icb_core::worker::{OnRace, ReductionKind as Reduction, StrategyKind as Strategy};
 

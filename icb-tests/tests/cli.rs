@@ -598,12 +598,20 @@ fn tests_that_were_written_for_loom_run_as_they_are() {
             "proved written-for-loom::lib::tests::a_task_is_woken: no failure in any execution",
             "proved written-for-loom::lib::tests::the_rest: no failure in any execution",
             "FAILED written-for-loom::lib::tests::two_senders: data race: ",
+            "proved written-for-loom::lib::tests::a_value_is_never_dropped: no failure in any execution",
             "run once written-for-loom::lib::tests::no_model",
-            "5 passed, 3 failed",
+            "6 passed, 3 failed",
         ],
     );
     icb_with("written-for-loom", "replay two_senders", &[])
         .check(FAILED, &["data race: ", "The failure shows again."]);
+    // The value is all that the test allocates: in a replay it lies where the window of the blocks begins.
+    icb_with("written-for-loom", "test --loom --lib --check-leaks a_value_is_never_dropped", &[]).check(
+        FAILED,
+        &["FAILED written-for-loom::lib::tests::a_value_is_never_dropped: leak: ", "0 passed, 1 failed"],
+    );
+    icb_with("written-for-loom", "replay a_value_is_never_dropped", &[])
+        .check(FAILED, &["leak: ", "The failure shows again."]);
     // Then what is std's is seen as well, and all memory.
     icb_with("written-for-loom", "test --loom --accesses --test raw_memory", &[]).check(
         FAILED,

@@ -2,7 +2,9 @@
 //! failures at exactly their bound, and the same models under the strategies for executions.
 
 use icb_core::model::{Model, StateReport, StateSearch, Storage};
-use icb_std::model::{Builder, FailureKind, Reduction, Strategy, Switch};
+use icb_std::model::{
+    Builder, FailureKind, ParseScheduleError, Reduction, Schedule, ScheduleEntry, Strategy, Switch,
+};
 use icb_tests::abstract_program::as_model::AbstractModel;
 use icb_tests::abstract_program::interpreter::Granularity;
 use icb_tests::abstract_program::random::case;
@@ -203,4 +205,54 @@ fn limits_are_told() {
     );
     let report = StateSearch::new(&model).max_bound(1).run();
     assert!(report.complete && report.proved_bound() == Some(1) && report.full_coverage_bound().is_none());
+}
+
+/// Two threads that each take so many steps on what is their own, and then one on what they share.
+struct Own;
+
+impl Model for Own {
+    type State = [u8; 2];
+    fn initial_states(&self) -> Vec<[u8; 2]> {
+        vec![[0; 2]]
+    }
+    fn thread_count(&self, _: &[u8; 2]) -> usize {
+        2
+    }
+    fn is_enabled(&self, state: &[u8; 2], thread: usize) -> bool {
+        !self.has_ended(state, thread)
+    }
+    fn has_ended(&self, state: &[u8; 2], thread: usize) -> bool {
+        state[thread] == 4
+    }
+    fn step(&self, state: &mut [u8; 2], thread: usize, _: u32) -> Result<(), String> {
+        state[thread] += 1;
+        Ok(())
+    }
+    fn operation(&self, state: &[u8; 2], thread: usize) -> icb_std::model::Operation {
+        use icb_std::model::{Action, MemoryOrdering, ObjectId, Operation};
+        let shared = state[thread] == 3;
+        let object = ObjectId::new(if shared { 0 } else { 1 + thread });
+        Operation::new(Action::ReadModifyWrite(MemoryOrdering::SeqCst), object)
+    }
+}
+
+/// `icb_std::model` alone has the words for what a model says that its steps touch, and for what a schedule consists of.
+#[test]
+fn steps_on_different_objects_commute() {
+    let report = Builder::new().unbounded().at_once(true).explore_model(&Own);
+    assert!(report.exhausted() && report.complete, "{report}");
+    assert_eq!(report.execution_count(), 2);
+    let every = Builder::new().unbounded().reduction(Reduction::None).explore_model(&Own);
+    assert_eq!(every.execution_count(), 70, "all orders of four steps and four");
+
+    let read = |text: &str| -> Result<Schedule, ParseScheduleError> { text.parse() };
+    let schedule = read("icb1:0*2!1*4,0*2").unwrap();
+    let costs = |entry: &ScheduleEntry| matches!(entry, ScheduleEntry::Run { preemption: true, .. });
+    assert_eq!(schedule.entries().iter().filter(|&entry| costs(entry)).count(), 1);
+    let replayed = Builder::new().replay(schedule).explore_model(&Own);
+    assert!(replayed.failure.is_none(), "{replayed}");
+    assert_eq!(replayed.execution_count(), 0, "nothing is searched");
+    let other = Builder::new().replay(read("icb1:0*9").unwrap()).explore_model(&Own);
+    assert_eq!(other.failure.map(|failure| failure.kind), Some(FailureKind::Divergence));
+    assert!(read("icb1:0*").is_err());
 }

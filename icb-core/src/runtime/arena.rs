@@ -123,6 +123,12 @@ unsafe impl Sync for Shared {}
 
 static SHARED: Shared = Shared { lent: AtomicBool::new(false), state: UnsafeCell::new(None) };
 
+/// Where this keeps what it knows: addresses of blocks that do not lead to them, in its padding too.
+pub(super) fn own_static() -> std::ops::Range<usize> {
+    let start = (&raw const SHARED).addr();
+    start..start + size_of::<Shared>()
+}
+
 /// Blocks that have been freed where no execution could take note of it: each begins with a pointer to the next, and its size.
 static LATE: AtomicPtr<Late> = AtomicPtr::new(std::ptr::null_mut());
 

@@ -5,6 +5,7 @@
 //! allocator tells it nothing. Backtraces are taken unresolved, which is quick and needs little stack.
 
 use super::allocator::aside;
+use super::arena;
 use super::backtrace::{Resolver, addresses};
 use super::histories::Histories;
 use super::image;
@@ -84,7 +85,7 @@ impl Ledger {
     }
 
     /// The execution is over, and its statics are as it has left them: finds out which blocks they lead to. Any word that is an address
-    /// in a block counts as a pointer to it.
+    /// in a block counts as a pointer to it, but for those of the arena.
     pub(super) fn look_from_statics(&mut self) {
         if !self.allocations || !self.unfreed.values().any(|block| block.run == self.run) {
             return;
@@ -92,6 +93,7 @@ impl Ledger {
         let mut blocks: Vec<_> =
             self.unfreed.values().map(|block| (block.start, block.size, false)).collect();
         blocks.sort_unstable();
+        let own = arena::own_static();
         let mut stretches = image::statics();
         while let Some((start, size)) = stretches.pop() {
             let first = start.next_multiple_of(size_of::<usize>());
@@ -102,6 +104,7 @@ impl Ledger {
                 let next = blocks.partition_point(|&(start, ..)| start <= word);
                 if let Some((start, size, seen)) = next.checked_sub(1).map(|last| &mut blocks[last])
                     && word < *start + *size
+                    && !own.contains(&place)
                     && !std::mem::replace(seen, true)
                 {
                     stretches.push((*start, *size));

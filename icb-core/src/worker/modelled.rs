@@ -1,13 +1,16 @@
 //! Exploring a model, one execution after another, as the settings say.
 
-use super::replayed::explain;
+use super::replayed::{Replayed, explain};
 use super::settings::Settings;
 use super::strategies::{limits, strategy};
 use crate::explore::{Explorer, Options};
 use crate::model::{Model, ModelProgram};
-use crate::trace::Report;
+use crate::observe::Recorder;
+use crate::program::Program;
+use crate::search::Replay;
+use crate::trace::{Report, Schedule};
 
-/// Explores; the trace of a failure is filled in.
+/// Explores, or replays what the settings say; the trace of a failure is filled in.
 pub(super) fn explore<M: Model>(settings: &Settings, model: &M) -> Report {
     let options = Options {
         limits: limits(settings),
@@ -17,9 +20,22 @@ pub(super) fn explore<M: Model>(settings: &Settings, model: &M) -> Report {
         check_determinism: !settings.keep_going,
     };
     let program = || ModelProgram::new(model).max_steps(settings.max_steps);
+    if let Some(schedule) = &settings.replay {
+        return replay(schedule, program());
+    }
     let mut report = Explorer::new(options).run(&mut *strategy(settings), &mut program());
     if let Some(failure) = &mut report.failure {
         explain(failure, program);
     }
     report
+}
+
+/// Runs one execution.
+fn replay(schedule: &Schedule, mut program: impl Program) -> Report {
+    let mut chooser = Replay::new(schedule);
+    let mut recorder = Recorder::new();
+    let outcome = program.run(&mut chooser, Some(&mut recorder));
+    let replayed = Replayed::new(outcome.end, &chooser, recorder, schedule);
+    let failure = (!replayed.passed).then_some(replayed.failure);
+    Report { failure, ..Report::default() }
 }

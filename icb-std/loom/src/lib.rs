@@ -16,7 +16,7 @@
 //! | `LOOM_*` variables, checkpoints | nothing: `cargo icb` has options for them, and resumes |
 //!
 //! loom lets loads read stale values; icb does if asked to (`--weak-memory`). loom reports an `Arc` or [`alloc::Track`] that
-//! is never dropped; icb does if asked to check for leaks (`--leaks`). There is no limit to the number of threads.
+//! is never dropped; icb does if asked to check for leaks (`--check-leaks`). There is no limit to the number of threads.
 //!
 //! It must not know how anything is modelled: everything is made of what `icb_std` offers to everybody.
 
