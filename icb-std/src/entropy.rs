@@ -2,18 +2,17 @@
 //! test stays a function of its schedule. One assignment of random numbers is explored, which the seed of the settings chooses, not all.
 //! Elsewhere the C function of this name is the system's.
 
-use crate::door;
+use crate::door::{self, OwnLock};
 use crate::system::{self, answer_of, system};
 use ::std::collections::BTreeMap;
 use ::std::ffi::{c_uint, c_void};
-use ::std::sync::{Mutex, PoisonError};
 
 /// Keeps the function below in every program that is linked with this crate.
 #[used]
 static KEEP: unsafe extern "C" fn(*mut c_void, usize, c_uint) -> isize = getrandom;
 
 /// How many bytes each thread of the running execution has been given, by its key. (A map that hashes would itself ask for keys.)
-static GIVEN: Mutex<Option<BTreeMap<u64, u64>>> = Mutex::new(None);
+static GIVEN: OwnLock<Option<BTreeMap<u64, u64>>> = OwnLock::new(None);
 
 /// The C function of this name.
 ///
@@ -37,10 +36,10 @@ pub(crate) unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, fl
 /// The next bytes of the calling thread.
 fn bytes(length: usize) -> impl Iterator<Item = u8> {
     let key = door::random_key();
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut given = GIVEN.lock();
     if given.is_none() {
         door::on_execution_end(Box::new(|| {
-            let given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let given = GIVEN.lock().take();
             drop(given);
         }));
     }

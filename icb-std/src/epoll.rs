@@ -10,11 +10,11 @@
 //! files, timers of the system; a pair of sockets, where a signal's handler may write to it): a test that comes to wait for nothing else
 //! leaves the model.
 
-use crate::door;
+use crate::door::{self, OwnGuard, OwnLock};
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
 use ::std::ffi::{c_int, c_long, c_uint};
-use ::std::sync::{MutexGuard, PoisonError};
+use ::std::sync::PoisonError;
 use ::std::time::Duration;
 
 const EPOLL_CTL_ADD: c_int = 1;
@@ -120,7 +120,7 @@ fn handles_signals() -> bool {
     })
 }
 
-static FILES: ::std::sync::Mutex<Files> = ::std::sync::Mutex::new(NONE);
+static FILES: OwnLock<Files> = OwnLock::new(NONE);
 
 /// Held while it is looked whether there are events, and while something is done that may make one, or be the end of one.
 static EVENTS: Mutex<()> = Mutex::new(());
@@ -130,8 +130,8 @@ type Held = crate::sync::MutexGuard<'static, ()>;
 static CHANGED: Condvar = Condvar::of_epoll();
 
 /// Never held at a step.
-fn files() -> MutexGuard<'static, Files> {
-    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+fn files() -> OwnGuard<'static, Files> {
+    FILES.lock()
 }
 
 /// In an execution: notes something about its files, which are gone when it is over.

@@ -6,7 +6,7 @@
 //! not the model's, waits for [`SOME_TIME`]. Not modelled: requeueing, `FUTEX_WAKE_OP`, priority inheritance; these, and every
 //! other system call, go to the system.
 
-use crate::door;
+use crate::door::{self, OwnLock};
 use crate::entropy::getrandom;
 use crate::epoll::eventfd;
 use crate::membarrier::membarrier;
@@ -70,7 +70,13 @@ unsafe extern "C" fn syscall(
                 });
                 return answer(seen_before_and_after(a, || wait(a, c as u32, bits, duration)));
             },
-            WAKE | WAKE_BITSET => return seen_before_and_after(a, || wake(a, c as u32, bits)),
+            WAKE | WAKE_BITSET => {
+                let woken = seen_before_and_after(a, || wake(a, c as u32, bits));
+                // A thread that the model does not have may wait for what both use (the lock of the standard output).
+                // SAFETY: the caller's promise.
+                unsafe { system(number, a, b, c, d, e, f) };
+                return woken;
+            }
             _ => {}
         }
     }
@@ -127,13 +133,13 @@ struct State {
 }
 
 /// The queues of the running execution, by address.
-static QUEUES: ::std::sync::Mutex<Option<HashMap<usize, Arc<Queue>>>> = ::std::sync::Mutex::new(None);
+static QUEUES: OwnLock<Option<HashMap<usize, Arc<Queue>>>> = OwnLock::new(None);
 
 fn queue(address: usize) -> Arc<Queue> {
-    let mut queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut queues = QUEUES.lock();
     if queues.is_none() {
         door::on_execution_end(Box::new(|| {
-            let queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let queues = QUEUES.lock().take();
             drop(queues);
         }));
     }

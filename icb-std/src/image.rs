@@ -8,14 +8,13 @@
 //! built it. An object that was used outside an execution is left alone too: its value belongs to the outside.
 //! The variables of `sync::atomic` carry nothing and are restored by the runtime.
 
-use crate::door;
+use crate::door::{self, OwnLock};
 use ::std::mem::needs_drop;
 use ::std::ptr;
 use ::std::sync::atomic::{AtomicU8, Ordering};
-use ::std::sync::{Mutex, PoisonError};
 
 /// Statics whose values' destructors wait for threads that are gone, or begin something anew. `std` never calls them.
-static WAIT_IN_VAIN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+static WAIT_IN_VAIN: OwnLock<Vec<usize>> = OwnLock::new(Vec::new());
 
 /// Called at the object's first use in an execution, with its address. `None` in zeroed memory.
 pub(crate) type Restore = Option<unsafe fn(*const ())>;
@@ -59,7 +58,7 @@ struct Object {
 impl Object {
     fn put_back(self) {
         // A destructor that panics, or waits for ever, must not keep the rest from being restored.
-        let mut in_vain = WAIT_IN_VAIN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut in_vain = WAIT_IN_VAIN.lock();
         let Object { value, drop, .. } = self;
         if let Some(drop) = drop.filter(|_| !in_vain.contains(&value.addr())) {
             // SAFETY: the object is a static, hence alive, and the execution that used it has ended. A value that was

@@ -3,13 +3,12 @@
 //! A key that is made outside an execution is the system's, and its values are shared by all threads of an execution, which are one there; one that
 //! is made in an execution goes with it, and there are at most [`MAX_KEYS`].
 
-use crate::door;
+use crate::door::{self, OwnLock};
 use crate::system::Real;
 use ::std::cell::{Cell, RefCell};
 use ::std::ffi::{c_int, c_uint, c_void};
 use ::std::mem::transmute;
 use ::std::ptr::{null_mut, without_provenance};
-use ::std::sync::{Mutex, PoisonError};
 
 const MAX_KEYS: usize = 64;
 /// Numbers of the system's keys are less.
@@ -36,7 +35,7 @@ struct Keys {
     made: u64,
 }
 
-static KEYS: Mutex<Keys> = Mutex::new(Keys { keys: [None; MAX_KEYS], made: 0 });
+static KEYS: OwnLock<Keys> = OwnLock::new(Keys { keys: [None; MAX_KEYS], made: 0 });
 
 /// A thread's value.
 struct Slot {
@@ -57,7 +56,7 @@ struct Slot {
 static KEEP: unsafe extern "C" fn(c_uint) -> *mut c_void = pthread_getspecific;
 
 fn with_keys<R>(f: impl FnOnce(&mut Keys) -> R) -> R {
-    f(&mut KEYS.lock().unwrap_or_else(PoisonError::into_inner))
+    f(&mut KEYS.lock())
 }
 
 /// The key of the running execution that has this number.

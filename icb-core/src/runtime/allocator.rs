@@ -443,6 +443,12 @@ pub(super) fn aside<R>(f: impl FnOnce() -> R) -> R {
 /// `std` are then no business of an execution either.
 #[must_use]
 pub fn engine_works() -> bool {
+    // SAFETY: a pointer in the thread-local is valid and used by this OS thread only.
+    current().is_none_or(|quarantine| unsafe { Quarantine::is_engines(quarantine) })
+}
+
+/// Whether no execution runs here, as far as the allocator knows.
+pub(super) fn is_aside() -> bool {
     current().is_none()
 }
 

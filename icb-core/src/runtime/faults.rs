@@ -19,7 +19,7 @@ pub(super) fn prepare() {
 /// Whether it is the program under test that comes to this instruction, and it holds nothing of the system's: only then can it be left there.
 fn is_program_at_work(instruction: usize) -> bool {
     let code = CODE.get().is_some_and(|&(start, end)| (start..end).contains(&instruction));
-    code && !allocator::engine_works()
+    code && !allocator::is_aside()
 }
 
 impl Execution {

@@ -11,7 +11,15 @@ use icb_core::trace::FailureKind;
 pub type Reduced<'a> = &'a dyn Fn(Option<u32>) -> PartialOrder;
 
 const fn manner(granularity: Granularity, spurious: bool) -> Manner {
-    Manner { granularity, spurious, weak_memory: false, promote: false, detached: false, idle_turns: false }
+    Manner {
+        granularity,
+        spurious,
+        weak_memory: false,
+        promote: false,
+        detached: false,
+        idle_turns: false,
+        check_frees: false,
+    }
 }
 
 /// Both granularities, with spurious wake-ups and without.
@@ -32,6 +40,12 @@ pub const WEAK_MANNERS: [Manner; 2] = [
 pub const DETACHED_MANNERS: [Manner; 2] = [
     Manner { detached: true, ..manner(Granularity::SyncOnly, false) },
     Manner { detached: true, ..manner(Granularity::EveryAccess, true) },
+];
+
+/// With objects that are freed too early.
+pub const FREEING_MANNERS: [Manner; 2] = [
+    Manner { check_frees: true, ..manner(Granularity::SyncOnly, false) },
+    Manner { check_frees: true, ..manner(Granularity::EveryAccess, true) },
 ];
 
 /// One of so many programs is searched in items of a few executions too.

@@ -2,6 +2,7 @@
 
 pub mod dense;
 pub mod features;
+pub mod more;
 pub mod rare;
 pub mod themes;
 

@@ -365,6 +365,10 @@ pub enum Instruction {
     UseLocal(Use),
     /// `fetch_max`.
     Max(usize, u64, Order),
+    /// On what is static.
+    UseStatic(Use),
+    /// Gives a key of the system's a value that will do this when the thread ends.
+    KeySet(Farewell),
 }
 
 impl Instruction {
@@ -378,6 +382,7 @@ impl Instruction {
             | PanicWith(farewell)
             | Return(farewell)
             | ArcBurden(farewell)
+            | KeySet(farewell)
             | SendBurden(_, farewell) => Some(farewell),
             _ => None,
         }
@@ -393,7 +398,7 @@ pub enum Patience {
     Endless,
 }
 
-/// What is done with the objects that lie on a stack.
+/// What is done with the objects that lie on a stack, or are static.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the operations of std, by their names")]
 pub enum Use {
@@ -479,6 +484,8 @@ pub enum Farewell {
     LooksAt(usize),
     /// It writes to a cell.
     Changes(usize),
+    /// It gives the system's key a value that adds to a variable.
+    SetsKey(usize),
 }
 
 /// What becomes of the handle of the first thread of a scope.
@@ -600,7 +607,17 @@ impl Program {
     /// Whether it uses what the process has once, so that no two such programs can run at a time.
     #[must_use]
     pub fn uses_system(&self) -> bool {
-        self.uses_futexes() || self.uses_files()
+        self.uses_futexes()
+            || self.uses_files()
+            || self.uses_keys()
+            || self.has(|i| matches!(i, Instruction::UseStatic(_)))
+    }
+
+    /// Whether it has a key of the system's.
+    #[must_use]
+    pub fn uses_keys(&self) -> bool {
+        let sets = |i: Instruction| matches!(i.farewell(), Some(Farewell::SetsKey(_)));
+        self.has(|i| matches!(i, Instruction::KeySet(_)) || sets(i))
     }
 
     /// Whether it calls `futex(2)`.

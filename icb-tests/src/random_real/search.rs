@@ -39,6 +39,8 @@ pub struct Manner {
     pub detached: bool,
     /// Whether threads that provably do the same again and again wait until something changes.
     pub idle_turns: bool,
+    /// Whether an object that is freed while others may come to it is a failure.
+    pub check_frees: bool,
 }
 
 impl Manner {
@@ -52,6 +54,7 @@ impl Manner {
             promote: self.promote,
             detached: self.detached,
             idle_turns: self.idle_turns,
+            check_frees: self.check_frees.then_some(true),
             allow_unjoined_panics: self.detached,
             run_out: self.detached,
             unwind_failed: true,

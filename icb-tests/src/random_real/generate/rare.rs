@@ -274,7 +274,7 @@ const LOCALS: &[Word] = &[
 ];
 
 /// A few words of each table.
-fn of_tables(mut random: Random, tables: &[&[Word]], most: usize) -> (Random, Vec<Word>) {
+pub(super) fn of_tables(mut random: Random, tables: &[&[Word]], most: usize) -> (Random, Vec<Word>) {
     let mut vocabulary: Vec<Word> = Vec::new();
     for table in tables {
         for _ in 0..1 + random.below(most) {

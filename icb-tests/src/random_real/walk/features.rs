@@ -264,6 +264,7 @@ impl Walker<'_> {
             | Return(_)
             | ArcBurden(_)
             | SendBurden(..)
+            | KeySet(_)
             | ArcLock
             | ArcPoison
             | ArcGetMutLocked
@@ -315,6 +316,7 @@ impl Walker<'_> {
             | WaitAgain { .. }
             | ReceiveAgain(..)
             | UseLocal(_)
+            | UseStatic(_)
             | Max(..) => self.use_rarely(instruction),
             _ if Boxes::are_used_by(instruction) => {
                 let seen = self.shared.shelf.boxes.perform(instruction);
@@ -577,7 +579,7 @@ impl Walker<'_> {
         let last = (first + count).min(self.children.len());
         let shared = std::sync::Arc::clone(self.shared);
         let is_used = shared.program.has(|i| matches!(i, Instruction::UseLocal(_)));
-        let local = is_used.then(super::rare::Local::default);
+        let local = is_used.then(super::rare::Local::new);
         let lent = local.as_ref().map(super::rare::Local::lend);
         let outside = std::mem::replace(&mut self.hand.rare.local, lent);
         let passed = caught(|| {

@@ -119,22 +119,33 @@ impl Drop for Goodbye {
             }
             Farewell::Hears(_) => self.receiver.take().map(|receiver| receiver.recv().unwrap_or(40)),
             Farewell::Leaves(variable) => {
-                super::features::leave_late(Goodbye {
-                    shared: std::sync::Arc::downgrade(&shared),
-                    farewell: Farewell::Adds(variable),
-                    maker: self.maker,
-                    main: None,
-                    arc: None,
-                    sender: None,
-                    receiver: None,
-                    child: None,
-                });
+                super::features::leave_late(Goodbye::adding(&shared, variable, self.maker));
+                None
+            }
+            Farewell::SetsKey(variable) => {
+                shared.set_key(Goodbye::adding(&shared, variable, self.maker));
                 None
             }
             other => shared.part_rarely(other),
         };
         if let Some(seen) = seen {
             shared.note_parting(self.maker, seen);
+        }
+    }
+}
+
+impl Goodbye {
+    /// Adds to a variable.
+    fn adding(shared: &std::sync::Arc<Shared>, variable: usize, maker: (usize, usize)) -> Goodbye {
+        Goodbye {
+            shared: std::sync::Arc::downgrade(shared),
+            farewell: Farewell::Adds(variable),
+            maker,
+            main: None,
+            arc: None,
+            sender: None,
+            receiver: None,
+            child: None,
         }
     }
 }
@@ -193,6 +204,13 @@ fn take<T>(from: &mut Vec<(usize, T)>, channel: usize) -> Option<T> {
 }
 
 impl Shared {
+    /// Gives the calling thread this value, and drops the one that it had.
+    fn set_key(&self, goodbye: Goodbye) {
+        if let Some(key) = self.shelf.system.key() {
+            drop(key.replace(goodbye));
+        }
+    }
+
     fn note_parting(&self, maker: (usize, usize), seen: u64) {
         if !super::giving_up() {
             self.record().parted.insert(maker, seen);
@@ -297,6 +315,10 @@ impl Walker<'_> {
                 self.goodbyes.push(goodbye);
             }
             PanicWith(farewell) => panic_any(self.goodbye(farewell)),
+            KeySet(farewell) => {
+                let goodbye = self.goodbye(farewell);
+                self.shared.set_key(goodbye);
+            }
             Return(farewell) if self.returned.is_none() => self.returned = Some(self.goodbye(farewell)),
             SendBurden(c, farewell) => {
                 let burden = Some(self.goodbye(farewell));

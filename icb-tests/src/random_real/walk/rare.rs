@@ -25,7 +25,7 @@ pub(super) struct Shelf {
     waker: Mutex<Option<Waker>>,
 }
 
-/// Objects that lie on a stack.
+/// Objects that lie on a stack, or are static.
 pub(super) struct Local {
     number: AtomicU64,
     lock: Mutex<u64>,
@@ -33,13 +33,14 @@ pub(super) struct Local {
     once: Once,
 }
 
-impl Default for Local {
-    fn default() -> Local {
-        Local { number: AtomicU64::new(0), lock: Mutex::new(0), told: Condvar::new(), once: Once::new() }
-    }
-}
+/// They are there before and after each execution.
+static STATIC: Local = Local::new();
 
 impl Local {
+    pub(super) const fn new() -> Local {
+        Local { number: AtomicU64::new(0), lock: Mutex::new(0), told: Condvar::new(), once: Once::new() }
+    }
+
     pub(super) fn lend(&self) -> Lent {
         Lent(self)
     }
@@ -91,6 +92,12 @@ impl Shared {
         use Instruction::*;
         if self.program.has(|i| matches!(i, Poll { .. } | WakeTask { .. } | DropWaker)) {
             drop(self.shelf.rare.waker.lock());
+        }
+        if self.program.has(|i| matches!(i, UseStatic(_))) {
+            STATIC.number.load(Ordering::Relaxed);
+            drop(STATIC.lock.lock());
+            STATIC.told.notify_all();
+            STATIC.once.is_completed();
         }
     }
 
@@ -223,7 +230,12 @@ impl Walker<'_> {
                     }
                 });
             }
-            UseLocal(what) => self.use_local(what),
+            UseLocal(what) => {
+                let Some(Lent(local)) = &self.hand.rare.local else { return };
+                // SAFETY: who has it on its stack waits for all threads of its scope, and only they have it; see `hand_of`.
+                self.use_object(unsafe { &**local }, what);
+            }
+            UseStatic(what) => self.use_object(&STATIC, what),
             Max(v, value, order) => {
                 let old = shared.change(v, |v| {
                     let old = v.fetch_max(value, both(order));
@@ -262,10 +274,7 @@ impl Walker<'_> {
         self.see(value);
     }
 
-    fn use_local(&self, what: Use) {
-        let Some(Lent(local)) = &self.hand.rare.local else { return };
-        // SAFETY: who has it on its stack waits for all threads of its scope, and only they have it; see `hand_of`.
-        let local = unsafe { &**local };
+    fn use_object(&self, local: &Local, what: Use) {
         let seen = match what {
             Use::Load => local.number.load(Ordering::Acquire),
             Use::Add => local.number.fetch_add(1, Ordering::AcqRel),

@@ -4,7 +4,8 @@
 use super::super::language::{Instruction, OBJECT_COUNT, Program};
 use super::super::library::sync::atomic::{AtomicU32, Ordering};
 use super::NOTHING;
-use std::ffi::c_int;
+use super::partings::Goodbye;
+use std::ffi::{c_int, c_void};
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +16,34 @@ pub(super) struct System {
     futexes: [AtomicU32; OBJECT_COUNT],
     is_futex_used: bool,
     files: Option<Files>,
+    key: Option<Key>,
+}
+
+/// Under it the system keeps something for each thread.
+pub(super) struct Key(libc::pthread_key_t);
+
+impl Key {
+    fn new() -> Self {
+        unsafe extern "C" fn drop_value(value: *mut c_void) {
+            // SAFETY: `replace` has made it of a box, and nobody else is given it.
+            drop(unsafe { Box::from_raw(value.cast::<Goodbye>()) });
+        }
+        let mut key = 0;
+        // SAFETY: the place is valid, and so is the function for all values that are set.
+        let failed = unsafe { libc::pthread_key_create(&raw mut key, Some(drop_value)) };
+        assert_eq!(failed, 0, "there is a key");
+        Key(key)
+    }
+
+    /// Gives the calling thread this value; what it had before.
+    pub(super) fn replace(&self, value: Goodbye) -> Option<Box<Goodbye>> {
+        // SAFETY: the key is there as long as the execution is, and its values are boxes.
+        unsafe {
+            let before: *mut Goodbye = libc::pthread_getspecific(self.0).cast();
+            libc::pthread_setspecific(self.0, Box::into_raw(Box::new(value)).cast());
+            (!before.is_null()).then(|| Box::from_raw(before))
+        }
+    }
 }
 
 struct Files {
@@ -32,12 +61,17 @@ impl System {
             futexes: Default::default(),
             is_futex_used: program.uses_futexes(),
             files: program.uses_files().then(|| Files::new(program.uses_sockets())),
+            key: program.uses_keys().then(Key::new),
         }
     }
 
     /// Closes all files: the execution is over.
     pub(super) fn close(&self) {
         self.files.iter().for_each(Files::close);
+    }
+
+    pub(super) const fn key(&self) -> Option<&Key> {
+        self.key.as_ref()
     }
 
     pub(super) fn use_everything(&self) {

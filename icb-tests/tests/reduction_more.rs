@@ -1,0 +1,170 @@
+//! Partial-order reduction loses nothing on more dense random programs of single themes: see `reduction_themes.rs`, and
+//! `random_real/generate/more.rs` for what these programs are about.
+//!
+//! The long run of a theme: `ICB_SEEDS=0..5000 cargo test --release -p icb-tests --test reduction_more -- --nocapture --exact
+//! keys_keep_their_outcomes`. `ICB_MOST` is the most executions of a plain search.
+
+use icb_core::reduction::Visited;
+use icb_core::search::ContextBounded;
+use icb_tests::random_real::campaign::campaign;
+use icb_tests::random_real::compare::{
+    DETACHED_MANNERS, Difference, FREEING_MANNERS, MANNERS, Tally, WEAK_MANNERS, compare, compare_each_bound,
+};
+use icb_tests::random_real::generate::{more, rare, themes};
+use icb_tests::random_real::language::Program;
+use icb_tests::random_real::search::Manner;
+use icb_tests::searches::reduced;
+use icb_tests::seeds;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+/// Programs of every run.
+const SEEDS: Range<u64> = 0..80;
+/// Those of which only one can be run at a time.
+const FUTEX_SEEDS: Range<u64> = 0..40;
+const MAX_BOUND: u32 = 3;
+/// Bounds whose plain search would run more executions are left out.
+const MAX_EXECUTIONS: u64 = 300;
+
+/// What the process has once: futexes are known by their addresses, statics are shared.
+static SYSTEM: Mutex<()> = Mutex::new(());
+
+/// A run may ask for larger programs, or for smaller ones.
+fn max_executions() -> u64 {
+    std::env::var("ICB_MOST").ok().and_then(|text| text.parse().ok()).unwrap_or(MAX_EXECUTIONS)
+}
+
+fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    compare(program, manner, MAX_BOUND, max_executions(), &reduced)
+}
+
+/// Of the table of states too, which goes on from nothing that an other bound has come to.
+fn with_table(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    compare_each_bound(program, manner, MAX_BOUND, max_executions(), &|bound| {
+        vec![
+            ("plain", Box::new(ContextBounded::new(bound))),
+            ("reduced", Box::new(reduced(bound))),
+            ("table of states", Box::new(Visited::new(bound))),
+        ]
+    })
+}
+
+/// In these manners. A divergence counts as a difference too, and so does an error of the engine.
+fn check(
+    program: &Program,
+    manners: &[Manner],
+    compare: fn(&Program, Manner) -> Result<Tally, Difference>,
+) -> Result<Tally, Difference> {
+    let _alone = program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut tally = Tally::default();
+    for &manner in manners {
+        tally += catch_unwind(AssertUnwindSafe(|| compare(program, manner))).unwrap_or_else(|payload| {
+            let message = payload.downcast::<String>().map_or_else(|_| String::new(), |message| *message);
+            Err(Difference { manner, bound: None, what: format!("the search panicked: {message}") })
+        })?;
+    }
+    Ok(tally)
+}
+
+/// In the usual manners by the default search, and by the table of states; `others`: in these too.
+fn compared(seeds: Range<u64>, others: &[Manner], program: fn(u64) -> Program) {
+    let manners = [&MANNERS[..], &DETACHED_MANNERS, others].concat();
+    campaign(seeds::from_environment().unwrap_or(seeds), 1, program, |program| {
+        let mut tally = check(program, &manners, with_reduction)?;
+        // One of the manners by turns.
+        let turn = program.seed as usize % manners.len();
+        tally += check(program, &manners[turn..=turn], with_table)?;
+        Ok(tally)
+    });
+}
+
+fn promoted() -> Vec<Manner> {
+    let promote = |&manner: &Manner| Manner { promote: true, ..manner };
+    MANNERS[..2].iter().chain(&WEAK_MANNERS[..1]).map(promote).collect()
+}
+
+/// Objects that are there before each execution.
+#[test]
+fn statics_keep_their_outcomes() {
+    compared(FUTEX_SEEDS, &WEAK_MANNERS[..1], more::of_statics);
+}
+
+/// What the system keeps for each thread.
+#[test]
+fn keys_keep_their_outcomes() {
+    compared(SEEDS, &[], more::of_keys);
+}
+
+/// Barriers and initialisers that are used again.
+#[test]
+fn what_is_used_again_keeps_its_outcomes() {
+    compared(SEEDS, &[], more::of_again);
+}
+
+#[test]
+fn downgrades_keep_their_outcomes() {
+    compared(SEEDS, &[], more::of_downgrades);
+}
+
+#[test]
+fn handles_that_are_handed_on_keep_their_outcomes() {
+    compared(SEEDS, &FREEING_MANNERS, more::of_handed_on);
+}
+
+#[test]
+fn owners_keep_their_outcomes() {
+    compared(SEEDS, &FREEING_MANNERS, more::of_owners);
+}
+
+#[test]
+fn disconnects_keep_their_outcomes() {
+    compared(SEEDS, &[], more::of_disconnects);
+}
+
+#[test]
+fn futexes_among_what_is_dropped_keep_their_outcomes() {
+    compared(FUTEX_SEEDS, &[], more::of_futex_partings);
+}
+
+#[test]
+fn nested_scopes_keep_their_outcomes() {
+    compared(SEEDS, &FREEING_MANNERS, more::of_nested_scopes);
+}
+
+/// What is freed too early is found at the same bound.
+#[test]
+fn frees_keep_their_outcomes() {
+    campaign(seeds::from_environment().unwrap_or(SEEDS), 1, themes::of_boxes, |program| {
+        check(program, &FREEING_MANNERS, with_reduction)
+    });
+    campaign(seeds::from_environment().unwrap_or(SEEDS), 1, rare::of_stacks, |program| {
+        check(program, &FREEING_MANNERS, with_table)
+    });
+}
+
+/// Cells that race become scheduling points.
+#[test]
+fn promoted_cells_keep_their_outcomes() {
+    for program in [more::of_owners, more::of_downgrades, more::of_handed_on, rare::of_late] {
+        campaign(seeds::from_environment().unwrap_or(FUTEX_SEEDS), 1, program, |program| {
+            check(program, &promoted(), with_table)
+        });
+    }
+}
+
+/// Both tell of panics of threads that unwind already, and wait for each other where they write that. It is no step of a program.
+#[test]
+fn searches_at_once_do_not_disturb_each_other() {
+    let program = rare::of_late(760);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..4 {
+                    check(&program, &promoted(), with_table)
+                        .unwrap_or_else(|difference| panic!("{difference:?}\n{program}"));
+                }
+            });
+        }
+    });
+}
