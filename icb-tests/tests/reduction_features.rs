@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Programs of every run.
-const SEEDS: Range<u64> = 0..195;
+const SEEDS: Range<u64> = 0..150;
 /// Those that are searched with a table of states.
 const TABLE_SEEDS: Range<u64> = 0..65;
 /// Those that wait in loops.
@@ -30,9 +30,9 @@ const LOOP_SEEDS: Range<u64> = 0..150;
 const BARE_SEEDS: Range<u64> = 0..150;
 /// Those that look under a lock in loops.
 const POLL_SEEDS: Range<u64> = 0..100;
-const WAIT_SEEDS: Range<u64> = 0..400;
-const READER_SEEDS: Range<u64> = 0..300;
-const MIXED_SEEDS: Range<u64> = 0..400;
+const WAIT_SEEDS: Range<u64> = 0..250;
+const READER_SEEDS: Range<u64> = 0..200;
+const MIXED_SEEDS: Range<u64> = 0..250;
 const WORD_SEEDS: Range<u64> = 0..200;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;

@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
 /// Programs of every run.
-const SEEDS: Range<u64> = 0..200;
+const SEEDS: Range<u64> = 0..150;
 /// Those that are larger.
 const FEW_SEEDS: Range<u64> = 0..80;
 /// Those of which only one can be run at a time.

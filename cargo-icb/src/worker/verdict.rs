@@ -2,7 +2,7 @@
 
 use super::flight::Flight;
 use super::process::{End, ModelOutcome, Outcome};
-use icb_core::trace::{BoundReport, Failure, FailureKind, Stopped};
+use icb_core::trace::{BoundReport, Failure, FailureKind, Stopped, table};
 use serde::{Deserialize, Serialize};
 
 /// How libtest says that a `#[should_panic]` test has not panicked.
@@ -82,6 +82,7 @@ pub(crate) fn judge(outcome: &Outcome, recording: impl Fn(u32) -> Option<Flight>
                 Verdict::FailsAsExpected { message: failure.to_string() }
             } else {
                 let mut failure = Box::new(failure.clone());
+                failure.message = table::message(&failure);
                 tell_expected(&mut failure, &outcome.output);
                 // The watchdog and the handler of overflows cannot reach into the execution they interrupt.
                 if failure.schedule.entries().is_empty()

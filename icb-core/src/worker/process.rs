@@ -51,7 +51,7 @@ impl Worker {
         // A failure shows with threads of their own too, or it is none.
         self.settings.sequential &= replay.is_none();
         let elsewhere =
-            replay.is_some() && self.channel.is_open() && self.model != self.settings.replay_model;
+            replay.is_some() && self.settings.replay_model.is_some_and(|wanted| wanted != self.model);
         self.channel.send(&Message::Started {
             model: self.model,
             pid: std::process::id(),

@@ -72,8 +72,8 @@ pub(super) struct Settings {
     /// How long it may look for a simpler failure first.
     pub(super) simplify: Duration,
     pub(super) replay: Option<Schedule>,
-    /// Which model of the test is replayed.
-    pub(super) replay_model: u32,
+    /// Which model of the test is replayed: the others only lead there. `None`: all are.
+    pub(super) replay_model: Option<u32>,
     /// Where messages are appended.
     pub(super) channel: Option<PathBuf>,
     /// Where frontiers and the flight recorder are kept.
@@ -118,7 +118,7 @@ impl Default for Settings {
             explain: Duration::from_secs(2),
             simplify: Duration::ZERO,
             replay: None,
-            replay_model: 0,
+            replay_model: None,
             channel: None,
             directory: None,
         }
@@ -272,7 +272,7 @@ impl Settings {
             self.replay = Some(text.parse().map_err(|error| format!("ICB_REPLAY: {error}"))?);
         }
         if let Some(text) = lookup("ICB_REPLAY_MODEL") {
-            self.replay_model = number("ICB_REPLAY_MODEL", &text)?;
+            self.replay_model = Some(number("ICB_REPLAY_MODEL", &text)?);
         }
         self.tokens = lookup("ICB_TOKENS").map(PathBuf::from);
         if let Some(text) = lookup("ICB_SHARD") {

@@ -306,6 +306,12 @@ Who waits for what:
           at app/src/no-such-file.rs:30:9
 ";
     assert_text(&text(&failure, Options::default()), expected);
+    assert_eq!(message(&failure), "x");
+    step(&mut failure.trace, T[0], Action::Lock, 2);
+    assert_eq!(
+        message(&failure),
+        "T0 waits on futex #1 for a notification that never comes; T1 waits on Condvar #2 for a notification that never comes"
+    );
 }
 
 #[test]

@@ -38,9 +38,16 @@ pub(super) struct Names<'a> {
 impl<'a> Names<'a> {
     pub(super) fn new(failure: &'a Failure, sources: &Sources<'_>) -> Self {
         let trace = &failure.trace;
-        let numbered = trace.steps.iter().map(|step| (step.index, step)).collect();
         let variables = labels(trace, variables(trace, &failure.waiting, sources));
-        Names { trace, threads: thread_objects(trace), costs: costs(trace), numbered, variables }
+        Names { variables, ..Names::of_types(failure) }
+    }
+
+    /// Without what the source calls an object.
+    pub(super) fn of_types(failure: &'a Failure) -> Self {
+        let trace = &failure.trace;
+        let numbered = trace.steps.iter().map(|step| (step.index, step)).collect();
+        let (threads, costs, variables) = (thread_objects(trace), costs(trace), HashMap::new());
+        Names { trace, threads, costs, numbered, variables }
     }
 
     /// What the source calls an object, its type, and where it was first used.
