@@ -250,24 +250,23 @@ pub fn step_keys(failure: &Failure, roots: &[PathBuf]) -> Vec<(String, String)> 
     failure.trace.steps.iter().map(|step| (names.path(step.thread), names.key(step))).collect()
 }
 
-/// What went wrong, in one line. Where its trace is known, so is what the objects are that threads wait for: a condition variable may stand for
-/// something else.
+/// What went wrong, without the report's knowledge of the source; where threads wait, with what it is that a condition variable stands for.
 #[must_use]
 pub fn message(failure: &Failure) -> String {
-    named_message(failure, &Names::of_types(failure))
-}
-
-fn named_message(failure: &Failure, names: &Names<'_>) -> String {
-    let waits = |entry: &super::DeadlockEntry| format!("{} {}", entry.thread, names.waits(entry));
-    if failure.waiting.is_empty() || failure.trace.steps.is_empty() {
-        failure.message.clone()
-    } else {
-        failure.waiting.iter().map(waits).collect::<Vec<_>>().join("; ")
+    match failure.waiting.is_empty() {
+        true => failure.message.clone(),
+        false => Names::of_types(failure).renamed(&failure.message),
     }
 }
 
 fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &Sources<'_>) {
-    let message = sources.shorten(&named_message(failure, names));
+    let waits = |entry: &super::DeadlockEntry| format!("{} {}", entry.thread, names.waits(entry));
+    let message = if failure.waiting.is_empty() || failure.trace.steps.is_empty() {
+        failure.message.clone()
+    } else {
+        failure.waiting.iter().map(waits).collect::<Vec<_>>().join("; ")
+    };
+    let message = sources.shorten(&message);
     let mut message = message.lines();
     let first = message.next().unwrap_or_default();
     out.lines.push(Line::of(failure.kind.words(), Style::Error).and(format!(": {first}"), Style::Bold));
