@@ -1,4 +1,4 @@
-//! More random programs of few words, as in [`dense`](super::dense), of what the other themes have nothing of: loops of waits for a time, what is
+//! More random programs of few words, as in [`dense`], of what the other themes have nothing of: loops of waits for a time, what is
 //! dropped and then looks, chooses, loops or waits for threads, channels that are made to get an answer, wakers of tasks, objects on
 //! stacks of which the next one lies where the last one did.
 
