@@ -6,7 +6,7 @@
 //! given up keep their stacks, of which a process has no more than some ten thousand. `ICB_MOST` is the most executions of a plain search.
 
 use icb_core::reduction::{Flaw, Visited};
-use icb_tests::random_real::campaign::{ENOUGH, campaign};
+use icb_tests::random_real::campaign::{Compare, ENOUGH, campaign, in_manners, max_executions};
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, MANNERS, Tally, compare, compare_bound_by_bound, shrink,
 };
@@ -17,8 +17,6 @@ use icb_tests::random_real::search::Manner;
 use icb_tests::searches::reduced;
 use icb_tests::seeds;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Programs of every run.
 const SEEDS: Range<u64> = 0..150;
@@ -40,44 +38,22 @@ const MAX_BOUND: u32 = 3;
 /// Bounds whose plain search would run more executions are left out.
 const MAX_EXECUTIONS: u64 = 300;
 
-/// The two searches of a program, compared in a manner.
-type Compare = fn(&Program, Manner) -> Result<Tally, Difference>;
-
 fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
-    compare(program, manner, MAX_BOUND, max_executions(), &reduced)
+    compare(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &reduced)
 }
 
 fn with_table(program: &Program, manner: Manner) -> Result<Tally, Difference> {
     let mut search = Visited::new(Some(MAX_BOUND));
-    compare_bound_by_bound(program, manner, MAX_BOUND, max_executions(), &mut search)
-}
-
-/// A run may ask for larger programs, or for smaller ones.
-fn max_executions() -> u64 {
-    std::env::var("ICB_MOST").ok().and_then(|text| text.parse().ok()).unwrap_or(MAX_EXECUTIONS)
+    compare_bound_by_bound(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &mut search)
 }
 
 fn with_stale_values(program: &Program, manner: Manner) -> Result<Tally, Difference> {
     with_reduction(program, Manner { weak_memory: true, ..manner })
 }
 
-/// In every manner. A divergence counts as a difference too, and so does an error of the engine.
+/// In every manner.
 fn check(program: &Program, compare: Compare) -> Result<Tally, Difference> {
-    let mut tally = Tally::default();
-    for manner in MANNERS.into_iter().chain(DETACHED_MANNERS) {
-        tally += catch_unwind(AssertUnwindSafe(|| compare(program, manner))).unwrap_or_else(|payload| {
-            let message = payload.downcast::<String>().map_or_else(|_| String::new(), |message| *message);
-            Err(Difference { manner, bound: None, what: format!("the search panicked: {message}") })
-        })?;
-    }
-    Ok(tally)
-}
-
-/// What the process has once, for programs that call the system: they are run one at a time.
-static SYSTEM: Mutex<()> = Mutex::new(());
-
-fn alone(program: &Program) -> Option<MutexGuard<'static, ()>> {
-    program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner))
+    in_manners(program, &[&MANNERS[..], &DETACHED_MANNERS].concat(), compare)
 }
 
 fn compared(seeds: Range<u64>, program: fn(u64) -> Program, compare: Compare) {
@@ -86,10 +62,7 @@ fn compared(seeds: Range<u64>, program: fn(u64) -> Program, compare: Compare) {
 
 /// Compared, at least so many searches for each that is too large.
 fn compared_for_the_most_part(seeds: Range<u64>, least: u64, program: fn(u64) -> Program, compare: Compare) {
-    campaign(seeds::from_environment().unwrap_or(seeds), least, program, |program| {
-        let _alone = alone(program);
-        check(program, compare)
-    });
+    campaign(seeds::from_environment().unwrap_or(seeds), least, program, |program| check(program, compare));
 }
 
 #[test]
@@ -134,7 +107,7 @@ fn loops_that_wait_keep_their_outcomes() {
 fn loops_without_a_hint_keep_their_outcomes() {
     compared(BARE_SEEDS, features::bare_program, |program, manner| {
         // Forty-eight rounds of each loop make many executions where nothing is seen.
-        compare(program, manner, MAX_BOUND, 10 * max_executions(), &reduced)
+        compare(program, manner, MAX_BOUND, 10 * max_executions(MAX_EXECUTIONS), &reduced)
     });
 }
 
@@ -143,7 +116,7 @@ fn loops_without_a_hint_keep_their_outcomes() {
 fn loops_that_look_under_a_lock_keep_their_outcomes() {
     // Without a bound few of them are small enough.
     compared_for_the_most_part(POLL_SEEDS, ENOUGH / 2, features::polling_program, |program, manner| {
-        compare(program, manner, MAX_BOUND, 4 * max_executions(), &reduced)
+        compare(program, manner, MAX_BOUND, 4 * max_executions(MAX_EXECUTIONS), &reduced)
     });
 }
 
@@ -421,7 +394,6 @@ fn what_was_lost_once_is_found() {
     ];
     for &(name, threads) in programs {
         let mut program = of_threads(threads);
-        let _alone = alone(&program);
         for is_acquainted in [false, true] {
             program.is_acquainted = is_acquainted;
             for compare in [with_reduction as Compare, with_table] {

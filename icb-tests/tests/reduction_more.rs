@@ -4,9 +4,7 @@
 //! The long run of a theme: `ICB_SEEDS=0..5000 cargo test --release -p icb-tests --test reduction_more -- --nocapture --exact
 //! keys_keep_their_outcomes`. `ICB_MOST` is the most executions of a plain search.
 
-use icb_core::reduction::Visited;
-use icb_core::search::ContextBounded;
-use icb_tests::random_real::campaign::campaign;
+use icb_tests::random_real::campaign::{all_searches, campaign, in_manners, max_executions};
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, FREEING_MANNERS, MANNERS, Tally, WEAK_MANNERS, compare, compare_each_bound,
 };
@@ -16,8 +14,6 @@ use icb_tests::random_real::search::Manner;
 use icb_tests::searches::reduced;
 use icb_tests::seeds;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
 
 /// Programs of every run.
 const SEEDS: Range<u64> = 0..80;
@@ -27,54 +23,23 @@ const MAX_BOUND: u32 = 3;
 /// Bounds whose plain search would run more executions are left out.
 const MAX_EXECUTIONS: u64 = 300;
 
-/// What the process has once: futexes are known by their addresses, statics are shared.
-static SYSTEM: Mutex<()> = Mutex::new(());
-
-/// A run may ask for larger programs, or for smaller ones.
-fn max_executions() -> u64 {
-    std::env::var("ICB_MOST").ok().and_then(|text| text.parse().ok()).unwrap_or(MAX_EXECUTIONS)
-}
-
 fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
-    compare(program, manner, MAX_BOUND, max_executions(), &reduced)
+    compare(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &reduced)
 }
 
 /// Of the table of states too, which goes on from nothing that an other bound has come to.
 fn with_table(program: &Program, manner: Manner) -> Result<Tally, Difference> {
-    compare_each_bound(program, manner, MAX_BOUND, max_executions(), &|bound| {
-        vec![
-            ("plain", Box::new(ContextBounded::new(bound))),
-            ("reduced", Box::new(reduced(bound))),
-            ("table of states", Box::new(Visited::new(bound))),
-        ]
-    })
-}
-
-/// In these manners. A divergence counts as a difference too, and so does an error of the engine.
-fn check(
-    program: &Program,
-    manners: &[Manner],
-    compare: fn(&Program, Manner) -> Result<Tally, Difference>,
-) -> Result<Tally, Difference> {
-    let _alone = program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner));
-    let mut tally = Tally::default();
-    for &manner in manners {
-        tally += catch_unwind(AssertUnwindSafe(|| compare(program, manner))).unwrap_or_else(|payload| {
-            let message = payload.downcast::<String>().map_or_else(|_| String::new(), |message| *message);
-            Err(Difference { manner, bound: None, what: format!("the search panicked: {message}") })
-        })?;
-    }
-    Ok(tally)
+    compare_each_bound(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &all_searches)
 }
 
 /// In the usual manners by the default search, and by the table of states; `others`: in these too.
 fn compared(seeds: Range<u64>, others: &[Manner], program: fn(u64) -> Program) {
     let manners = [&MANNERS[..], &DETACHED_MANNERS, others].concat();
     campaign(seeds::from_environment().unwrap_or(seeds), 1, program, |program| {
-        let mut tally = check(program, &manners, with_reduction)?;
+        let mut tally = in_manners(program, &manners, with_reduction)?;
         // One of the manners by turns.
         let turn = program.seed as usize % manners.len();
-        tally += check(program, &manners[turn..=turn], with_table)?;
+        tally += in_manners(program, &manners[turn..=turn], with_table)?;
         Ok(tally)
     });
 }
@@ -136,10 +101,10 @@ fn nested_scopes_keep_their_outcomes() {
 #[test]
 fn frees_keep_their_outcomes() {
     campaign(seeds::from_environment().unwrap_or(SEEDS), 1, themes::of_boxes, |program| {
-        check(program, &FREEING_MANNERS, with_reduction)
+        in_manners(program, &FREEING_MANNERS, with_reduction)
     });
     campaign(seeds::from_environment().unwrap_or(SEEDS), 1, rare::of_stacks, |program| {
-        check(program, &FREEING_MANNERS, with_table)
+        in_manners(program, &FREEING_MANNERS, with_table)
     });
 }
 
@@ -148,7 +113,7 @@ fn frees_keep_their_outcomes() {
 fn promoted_cells_keep_their_outcomes() {
     for program in [more::of_owners, more::of_downgrades, more::of_handed_on, rare::of_late] {
         campaign(seeds::from_environment().unwrap_or(FUTEX_SEEDS), 1, program, |program| {
-            check(program, &promoted(), with_table)
+            in_manners(program, &promoted(), with_table)
         });
     }
 }
@@ -161,7 +126,7 @@ fn searches_at_once_do_not_disturb_each_other() {
         for _ in 0..2 {
             scope.spawn(|| {
                 for _ in 0..4 {
-                    check(&program, &promoted(), with_table)
+                    in_manners(&program, &promoted(), with_table)
                         .unwrap_or_else(|difference| panic!("{difference:?}\n{program}"));
                 }
             });

@@ -5,9 +5,9 @@
 //! poison_keeps_its_outcomes`; of futexes a hundred programs in a process, as threads that wait for one cannot be unwound and keep their stacks.
 //! `ICB_MOST` is the most executions of a plain search.
 
-use icb_core::reduction::{Flaw, Visited};
+use icb_core::reduction::Flaw;
 use icb_core::search::ContextBounded;
-use icb_tests::random_real::campaign::{ENOUGH, campaign};
+use icb_tests::random_real::campaign::{ENOUGH, all_searches, alone, campaign, in_manners, max_executions};
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_each_bound,
 };
@@ -18,8 +18,6 @@ use icb_tests::random_real::search::Manner;
 use icb_tests::searches::reduced;
 use icb_tests::seeds;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
 
 /// Programs of every run.
 const SEEDS: Range<u64> = 0..150;
@@ -31,16 +29,8 @@ const MAX_BOUND: u32 = 3;
 /// Bounds whose plain search would run more executions are left out.
 const MAX_EXECUTIONS: u64 = 300;
 
-/// What the process has once: futexes are known by their addresses.
-static SYSTEM: Mutex<()> = Mutex::new(());
-
-/// A run may ask for larger programs, or for smaller ones.
-fn max_executions() -> u64 {
-    std::env::var("ICB_MOST").ok().and_then(|text| text.parse().ok()).unwrap_or(MAX_EXECUTIONS)
-}
-
 fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
-    compare(program, manner, MAX_BOUND, max_executions(), &reduced)
+    compare(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &reduced)
 }
 
 /// As what is promoted may depend on the bound.
@@ -48,30 +38,8 @@ fn with_promotion(program: &Program, manner: Manner) -> Result<Tally, Difference
     let mut tally = Tally::default();
     for weak_memory in [false, true] {
         let manner = Manner { promote: true, weak_memory, ..manner };
-        tally += compare_each_bound(program, manner, MAX_BOUND, max_executions(), &|bound| {
-            vec![
-                ("plain", Box::new(ContextBounded::new(bound))),
-                ("reduced", Box::new(reduced(bound))),
-                ("table of states", Box::new(Visited::new(bound))),
-            ]
-        })?;
-    }
-    Ok(tally)
-}
-
-/// In these manners. A divergence counts as a difference too, and so does an error of the engine.
-fn check(
-    program: &Program,
-    manners: &[Manner],
-    compare: fn(&Program, Manner) -> Result<Tally, Difference>,
-) -> Result<Tally, Difference> {
-    let _alone = program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner));
-    let mut tally = Tally::default();
-    for &manner in manners {
-        tally += catch_unwind(AssertUnwindSafe(|| compare(program, manner))).unwrap_or_else(|payload| {
-            let message = payload.downcast::<String>().map_or_else(|_| String::new(), |message| *message);
-            Err(Difference { manner, bound: None, what: format!("the search panicked: {message}") })
-        })?;
+        tally +=
+            compare_each_bound(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &all_searches)?;
     }
     Ok(tally)
 }
@@ -84,7 +52,7 @@ fn compared(seeds: Range<u64>, program: fn(u64) -> Program) {
 fn compared_for_the_most_part(seeds: Range<u64>, least: u64, program: fn(u64) -> Program) {
     let manners = [&MANNERS[..], &DETACHED_MANNERS].concat();
     campaign(seeds::from_environment().unwrap_or(seeds), least, program, |program| {
-        check(program, &manners, with_reduction)
+        in_manners(program, &manners, with_reduction)
     });
 }
 
@@ -122,7 +90,7 @@ fn late_looks_keep_their_outcomes() {
 #[test]
 fn late_looks_with_stale_values_keep_their_outcomes() {
     campaign(seeds::from_environment().unwrap_or(FEW_SEEDS), 1, rare::of_late, |program| {
-        check(program, &WEAK_MANNERS, with_reduction)
+        in_manners(program, &WEAK_MANNERS, with_reduction)
     });
 }
 
@@ -165,7 +133,7 @@ fn cells_keep_their_outcomes() {
 #[test]
 fn promoted_cells_of_all_kinds_keep_their_outcomes() {
     campaign(seeds::from_environment().unwrap_or(FEW_SEEDS), 1, rare::of_cells, |program| {
-        check(program, &MANNERS[..2], with_promotion)
+        in_manners(program, &MANNERS[..2], with_promotion)
     });
 }
 
@@ -181,7 +149,7 @@ fn what_is_gone_when_a_thread_is_chosen_is_a_failure_like_any_other() {
         let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
         let program =
             Program { threads, channels: vec![(None, 0); 2], barriers: vec![1; 2], ..Program::default() };
-        if let Err(difference) = check(&program, &MANNERS, with_reduction) {
+        if let Err(difference) = in_manners(&program, &MANNERS, with_reduction) {
             panic!("{difference:?}\n{program}");
         }
     }
@@ -191,14 +159,14 @@ fn what_is_gone_when_a_thread_is_chosen_is_a_failure_like_any_other() {
 #[test]
 fn promoted_cells_keep_their_outcomes() {
     campaign(seeds::from_environment().unwrap_or(SEEDS), 1, themes::of_orders, |program| {
-        check(program, &MANNERS[..2], with_promotion)
+        in_manners(program, &MANNERS[..2], with_promotion)
     });
 }
 
 #[test]
 fn stale_values_keep_their_outcomes() {
     campaign(seeds::from_environment().unwrap_or(SEEDS), 1, themes::of_orders, |program| {
-        check(program, &WEAK_MANNERS, with_reduction)
+        in_manners(program, &WEAK_MANNERS, with_reduction)
     });
 }
 
@@ -219,7 +187,7 @@ fn flaws_are_found() {
     for (program, manner, flaw) in THEMES {
         let differs = |&seed: &u64| {
             let program = program(seed);
-            let _alone = program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner));
+            let _alone = alone(&program);
             let found = compare_each_bound(&program, manner, 2, MAX_EXECUTIONS, &|bound| {
                 vec![
                     ("plain", Box::new(ContextBounded::new(bound))),

@@ -2,16 +2,66 @@
 
 use super::compare::{Difference, Tally, shrink};
 use super::language::Program;
+use super::search::Manner;
+use crate::searches::reduced;
 use crate::seeds;
+use icb_core::program::Strategy;
+use icb_core::reduction::Visited;
+use icb_core::search::ContextBounded;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A long run says how far it is after so many programs.
 const TOLD_AFTER: u64 = 5_000;
 
 /// So many searches are to be compared for each that is too large to be.
 pub const ENOUGH: u64 = 4;
+
+/// Searches of a program, compared in a manner.
+pub type Compare = fn(&Program, Manner) -> Result<Tally, Difference>;
+
+/// What the process has once, for programs that call the system (futexes are known by their addresses) or share statics.
+static SYSTEM: Mutex<()> = Mutex::new(());
+
+/// Held while such a program is searched: they are run one at a time.
+#[must_use]
+pub fn alone(program: &Program) -> Option<MutexGuard<'static, ()>> {
+    program.uses_system().then(|| SYSTEM.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The most executions of a plain search: so many, but a run may ask for larger programs, or for smaller ones, with `ICB_MOST`.
+#[must_use]
+pub fn max_executions(usual: u64) -> u64 {
+    std::env::var("ICB_MOST").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// Compares in these manners, [`alone`]. A divergence counts as a difference too, and so does an error of the engine.
+///
+/// # Errors
+/// With the first difference.
+pub fn in_manners(program: &Program, manners: &[Manner], compare: Compare) -> Result<Tally, Difference> {
+    let _alone = alone(program);
+    let mut tally = Tally::default();
+    for &manner in manners {
+        tally += catch_unwind(AssertUnwindSafe(|| compare(program, manner))).unwrap_or_else(|payload| {
+            let message = payload.downcast::<String>().map_or_else(|_| String::new(), |message| *message);
+            Err(Difference { manner, bound: None, what: format!("the search panicked: {message}") })
+        })?;
+    }
+    Ok(tally)
+}
+
+/// All three searches, the plain one first, each of this bound alone.
+#[must_use]
+pub fn all_searches(bound: Option<u32>) -> Vec<(&'static str, Box<dyn Strategy>)> {
+    vec![
+        ("plain", Box::new(ContextBounded::new(bound))),
+        ("reduced", Box::new(reduced(bound))),
+        ("table of states", Box::new(Visited::new(bound))),
+    ]
+}
 
 /// Makes a program from each seed and compares searches of it, at least so many for each that is too large.
 ///
