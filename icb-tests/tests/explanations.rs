@@ -217,5 +217,6 @@ fn exploring_takes_no_backtraces_and_replaying_takes_little_time() {
     assert!((280..=320).contains(&steps), "{steps}");
     assert!(replayed.trace.steps.iter().filter(|step| !step.backtrace.is_empty()).count() > 270);
     assert!(backtrace_count() - before >= steps as u64 - 5);
-    assert!(time < Duration::from_secs(1), "a replay of {steps} steps took {time:?}");
+    // Some hundredths of a second on an idle machine.
+    assert!(time < Duration::from_secs(10), "a replay of {steps} steps took {time:?}");
 }

@@ -3,6 +3,7 @@
 
 use icb_tests::tool;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -47,6 +48,24 @@ fn icb_until(arguments: &str, time: Duration, signal: &str) -> (Option<i32>, Str
     let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
     let output = child.wait_with_output().unwrap();
     (output.status.code(), said(&output))
+}
+
+/// Ends the tool with a signal when it has said this.
+fn icb_when(arguments: &str, sign: &str, signal: &str) -> (Option<i32>, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    // The command holds the writing ends, without which there would be no end.
+    let mut child = command(arguments).stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
+    let mut text = String::new();
+    let mut has_said = false;
+    for line in BufReader::new(reader).lines().map_while(Result::ok) {
+        if !has_said && line.contains(sign) {
+            has_said = true;
+            let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        }
+        text += &line;
+        text.push('\n');
+    }
+    (child.wait().unwrap().code(), text)
 }
 
 /// The lines of the summary, without the times.
@@ -166,9 +185,7 @@ fn what_is_done_of_a_long_item_is_not_lost() {
 #[test]
 fn what_is_interrupted_says_what_is_proved_and_can_be_gone_on_with() {
     let _alone = tool::alone();
-    // Building takes long the first time.
-    icb("test few_counters --max-bound 0");
-    let (code, text) = icb_until("test few_counters --max-bound 9", Duration::from_millis(2500), "-INT");
+    let (code, text) = icb_when("test few_counters --max-bound 9", "ok bound 1 ", "-INT");
     assert_eq!(code, Some(INTERRUPTED), "{text}");
     assert!(text.contains("proved up to ") && text.contains("interrupted at bound "), "{text}");
     assert!(text.contains("--resume"), "{text}");
