@@ -35,8 +35,9 @@ pub fn command(temporary: &str) -> Command {
     command
 }
 
-/// The command sees no `ICB_*` variables of the tests' own environment.
+/// The command sees no `ICB_*` variables of the tests' own environment, and prints no backtraces of std's beside the reports.
 pub fn without_settings(command: &mut Command) {
+    command.env_remove("RUST_BACKTRACE");
     for name in std::env::vars_os().map(|(name, _)| name) {
         if name.to_string_lossy().starts_with("ICB_") {
             command.env_remove(name);
