@@ -390,6 +390,10 @@ pub enum Instruction {
     CatchKeep(usize),
     /// Uses a thread-local that does something when it is first used, and when it is dropped.
     UseOwn(usize),
+    /// Leaves to a thread-local what the thread has of a mutex, or of an `RwLock`, so that it is given up when the thread ends.
+    LeaveGuard(usize),
+    LeaveReader(usize),
+    LeaveWriter(usize),
     /// Reads a variable until it holds this.
     AwaitValue {
         variable: usize,

@@ -7,7 +7,7 @@ use super::dense::{self, Word, of_words};
 use super::rare::{self, of_tables};
 use super::{features, more, themes};
 use crate::random_real::language::Instruction::{self, *};
-use crate::random_real::language::{Farewell, Order, Patience, Pause, Program, Thread};
+use crate::random_real::language::{Crowd, Farewell, Order, Patience, Pause, Program, Thread};
 
 const fn take(patience: Patience, keeps: bool) -> Instruction {
     TakeWork { patience, keeps }
@@ -144,6 +144,61 @@ const OWN: &[Word] = &[
     &[UseOwn(1), KeySet(Farewell::UsesOwn(1))],
     &[SendBurden(0, Farewell::UsesOwn(0))],
     &[OnceAround { once: 0, count: 1 }, UseOwn(1)],
+];
+
+/// What is locked until a thread has ended.
+const LOCKED_TO_THE_END: &[Word] = &[
+    &[Lock(0), LeaveGuard(0)],
+    &[TryLock(0), LeaveGuard(0)],
+    &[Lock(0), LeaveGuard(0), Panic],
+    &[Lock(0), Leave(Farewell::Adds(0)), LeaveGuard(0)],
+    &[Lock(0), LeaveGuard(0), Leave(Farewell::Notifies(0))],
+    &[Lock(0), WaitTimeout(0), LeaveGuard(0)],
+    &[Lock(0), Wait(0), LeaveGuard(0)],
+    &[Lock(0), LeaveGuard(0), Leave(Farewell::Tries(0))],
+    &[Lock(0), LeaveGuard(0), UseOwn(0)],
+    &[Read(0), LeaveReader(0)],
+    &[Read(0), LeaveReader(0), Panic],
+    &[TryRead(0), LeaveReader(0), Read(0)],
+    &[Write(0), LeaveWriter(0)],
+    &[Write(0), LeaveWriter(0), Panic],
+    &[Write(0), Downgrade(0), LeaveReader(0)],
+    &[TryWrite(0), LeaveWriter(0)],
+    &[Lock(0), Read(0), LeaveGuard(0), LeaveReader(0)],
+    &[Leave(Farewell::Locks(0))],
+    &[Leave(Farewell::Reads(0))],
+];
+
+/// Who waits for them.
+const WAITS_FOR_THE_END: &[Word] = &[
+    &[Lock(0)],
+    &[Lock(0), Unlock(0)],
+    &[TryLock(0)],
+    &[TryLock(0), SkipIfFailed, Store(0, 1, Order::Relaxed)],
+    &[IsPoisoned(0)],
+    &[Lock(0), WaitTimeout(0), Unlock(0)],
+    &[Lock(0), NotifyOne(0), Unlock(0)],
+    &[NotifyOne(0)],
+    &[Read(0)],
+    &[Read(0), ReadUnlock(0)],
+    &[TryRead(0)],
+    &[Write(0)],
+    &[Write(0), WriteUnlock(0)],
+    &[TryWrite(0)],
+    &[IsRwPoisoned(0)],
+    &[Join(1)],
+    &[Join(2)],
+    &[IsFinished(1)],
+    &[IsFinished(1), SkipIfEven, TryLock(0)],
+    &[Detach(1)],
+    &[AwaitEnd(1, Pause::Yield)],
+    &[AwaitLock { object: 0, writes: false, pause: Pause::Yield }],
+    &[AwaitLock { object: 0, writes: true, pause: Pause::Yield }],
+    &[Load(0, Order::Relaxed)],
+    &[Add(0, Order::Relaxed)],
+    &[CellWrite(0)],
+    &[Yield],
+    &[Choose(2)],
 ];
 
 /// Locks and the like that are made of atomic variables.
@@ -336,6 +391,37 @@ pub fn of_taken_again(seed: u64) -> Program {
     of_words(seed, random, &vocabulary)
 }
 
+/// The program with the given seed, of what is locked until a thread has ended.
+#[must_use]
+pub fn of_locked_to_the_end(seed: u64) -> Program {
+    let random = Random::begin(seed, 0x2441_453D_8A16_C9E5, 0x895C_D7BE_0285_2215);
+    let (random, vocabulary) = of_tables(random, &[LOCKED_TO_THE_END, WAITS_FOR_THE_END], 2);
+    of_words(seed, random, &vocabulary)
+}
+
+/// The program with the given seed, of threads that do the same again and again.
+#[must_use]
+pub fn of_long(seed: u64) -> Program {
+    let mut random = Random::begin(seed, 0xE7D3_FBC8_21E1_CDE6, 0xC337_07D6_F4D5_0D87);
+    let tables = [dense::SUBJECTS, &[BESIDE, MOVES, THINGS, AGAIN, WORK, WORKERS]].concat();
+    let vocabulary: Vec<Word> = (0..2 + random.below(3))
+        .map(|_| {
+            let words = random.pick(&tables);
+            random.pick(words)
+        })
+        .collect();
+    let mut program = of_words(seed, random, &vocabulary);
+    let mut random = Random::begin(seed, 0x455A_14ED_A9E3_E905, 0xFCEF_A3F8_676F_02D9);
+    for thread in &mut program.threads {
+        let repeats =
+            |i: &Instruction| !matches!(i, Spawn(_) | Scope { .. } | Panic) && i.farewell().is_none();
+        let again: Vec<Instruction> = thread.code.iter().copied().filter(repeats).collect();
+        let times = random.below(if again.len() < 4 { 16 } else { 8 });
+        thread.code.extend(again.repeat(times));
+    }
+    program
+}
+
 /// The program with the given seed, of objects that are moved.
 #[must_use]
 pub fn of_things(seed: u64) -> Program {
@@ -417,6 +503,7 @@ const THEMES: &[fn(u64) -> Program] = &[
     of_taken_again,
     of_things,
     of_waiters,
+    of_locked_to_the_end,
 ];
 
 /// The program with the given seed, of one theme after the other.
@@ -424,5 +511,12 @@ const THEMES: &[fn(u64) -> Program] = &[
 pub fn of_any_theme(seed: u64) -> Program {
     let count = THEMES.len() as u64;
     let program = THEMES[(seed % count) as usize](1_000_000 + seed / count);
-    Program { seed, ..program }
+    let mut random = Random::begin(seed, 0x676F_02D9_8D2A_4C8A, 0xFFFA_3942_8771_F681);
+    let crowd = match random.below(12) {
+        0 => Crowd { objects: 60 + random.below(5), threads: 0 },
+        1 => Crowd { objects: 0, threads: 5 + random.below(4) },
+        2 => Crowd { objects: 0, threads: 61 + random.below(4) },
+        _ => program.crowd,
+    };
+    Program { seed, crowd, ..program }
 }

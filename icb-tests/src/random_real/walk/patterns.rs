@@ -6,12 +6,13 @@ use super::super::library;
 use super::super::library::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::super::library::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
 use super::super::library::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use super::super::library::sync::{Arc, Mutex, RwLockReadGuard};
+use super::super::library::sync::{Arc, Mutex, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use super::super::library::thread::LocalKey;
 use super::partings::Goodbye;
 use super::{AnySender, NOTHING, Shared, TIMEOUT, Walker, locked, relax, tried};
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::ptr;
 
 /// What a thread is given.
@@ -78,6 +79,9 @@ pub(super) const fn are_used_by(instruction: Instruction) -> bool {
             | Resume(_)
             | CatchKeep(_)
             | UseOwn(_)
+            | LeaveGuard(_)
+            | LeaveReader(_)
+            | LeaveWriter(_)
             | AwaitValue { .. }
             | AwaitChange(..)
             | TakeTicket(_)
@@ -118,6 +122,7 @@ library::thread_local! {
     static MADE: Cell<usize> = const { Cell::new(0) };
     /// Which thread of the program this is.
     static THREAD: Cell<usize> = const { Cell::new(0) };
+    static GUARDS: RefCell<Vec<LateGuard>> = const { RefCell::new(Vec::new()) };
     static OWN: Own = Own::new(0);
     static SECOND_OWN: Own = Own::new(1);
     static THIRD_OWN: Own = Own::new(2);
@@ -183,6 +188,28 @@ impl Drop for Own {
     }
 }
 
+/// What a thread has until it ends.
+#[expect(dead_code, reason = "they are there to be dropped")]
+enum Guard<'s> {
+    Mutex(MutexGuard<'s, u64>),
+    Reader(RwLockReadGuard<'s, u64>),
+    Writer(RwLockWriteGuard<'s, u64>),
+}
+
+/// The same in a thread-local, with what the guard belongs to.
+struct LateGuard {
+    guard: ManuallyDrop<Guard<'static>>,
+    shared: std::sync::Weak<Shared>,
+}
+
+impl Drop for LateGuard {
+    fn drop(&mut self) {
+        let Some(_shared) = self.shared.upgrade() else { return };
+        // SAFETY: it is dropped here alone, and the locks are there, as what is shared is.
+        unsafe { ManuallyDrop::drop(&mut self.guard) };
+    }
+}
+
 impl Shared {
     /// Uses what the program uses of the shelf, and leaves it as it is.
     pub(super) fn use_patterns(&self) {
@@ -227,7 +254,15 @@ impl Shared {
     }
 }
 
-impl Walker<'_> {
+impl<'s> Walker<'s> {
+    fn leave_guard(&mut self, take: impl FnOnce(&mut Self) -> Option<Guard<'s>>) {
+        let Some(guard) = take(self) else { return };
+        // SAFETY: whoever uses the guard sees to it that what is shared is still there; see `LateGuard`.
+        let guard = unsafe { std::mem::transmute::<Guard<'s>, Guard<'static>>(guard) };
+        let shared = self.shared.shelf.me.clone();
+        GUARDS.with_borrow_mut(|guards| guards.push(LateGuard { guard: ManuallyDrop::new(guard), shared }));
+    }
+
     pub(super) fn use_pattern(&mut self, instruction: Instruction) {
         use Instruction::*;
         match instruction {
@@ -237,6 +272,9 @@ impl Walker<'_> {
                 let seen = catch_unwind(AssertUnwindSafe(|| use_own(self.shared, number)));
                 self.see(seen.unwrap_or(NOTHING + 1));
             }
+            LeaveGuard(m) => self.leave_guard(|me| Some(Guard::Mutex(me.guards[m].take()?))),
+            LeaveReader(l) => self.leave_guard(|me| Some(Guard::Reader(me.readers[l].take()?))),
+            LeaveWriter(l) => self.leave_guard(|me| Some(Guard::Writer(me.writers[l].take()?))),
             Reenter(_) | Exit(_) | ReadAgain(_) | TryReadAgain(_) | ReadAgainUnlock => {
                 self.take_again(instruction);
             }
@@ -321,7 +359,8 @@ impl Walker<'_> {
             }
             CloseWork => drop(self.hand.patterns.work.take()),
             _ => {
-                let receiver = locked(self.shared.shelf.patterns.work.lock()).0.and_then(|mut work| work.take());
+                let receiver =
+                    locked(self.shared.shelf.patterns.work.lock()).0.and_then(|mut work| work.take());
                 drop(receiver);
             }
         }
