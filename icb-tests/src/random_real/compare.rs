@@ -258,8 +258,9 @@ fn judge_search(program: &Program, expected: &Level, found: &Found, tally: &mut 
 #[must_use]
 pub const fn may_be_idle(instruction: &Instruction) -> bool {
     use Instruction::{
-        AwaitBoth, AwaitEither, AwaitEnd, AwaitLock, AwaitMessage, AwaitNonZero, AwaitOwner, GiveUpWaiting,
-        GoRound, Poll, PollLocked, ReceiveAgain, SpinLock, SpinWhileZero, UseLocal, WaitAgain, Yield,
+        AwaitBoth, AwaitChange, AwaitEither, AwaitEnd, AwaitLock, AwaitMessage, AwaitNonZero, AwaitOwner,
+        AwaitValue, EnterSide, GiveUpWaiting, GoRound, Poll, PollLocked, ReadVersioned, ReceiveAgain,
+        SpinLock, SpinWeakly, SpinWhileZero, TakeOne, TakeTicket, UseLocal, WaitAgain, Yield,
     };
     matches!(
         instruction,
@@ -275,6 +276,13 @@ pub const fn may_be_idle(instruction: &Instruction) -> bool {
             | PollLocked { .. }
             | SpinLock { .. }
             | SpinWhileZero { .. }
+            | AwaitChange(..)
+            | AwaitValue { .. }
+            | EnterSide(..)
+            | ReadVersioned { .. }
+            | SpinWeakly(..)
+            | TakeOne(..)
+            | TakeTicket(_)
             | Poll { .. }
             | ReceiveAgain(..)
             | WaitAgain { .. }

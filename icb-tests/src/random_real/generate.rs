@@ -3,6 +3,7 @@
 pub mod dense;
 pub mod features;
 pub mod more;
+pub mod patterns;
 pub mod rare;
 pub mod themes;
 

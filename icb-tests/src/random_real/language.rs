@@ -369,6 +369,77 @@ pub enum Instruction {
     UseStatic(Use),
     /// Gives a key of the system's a value that will do this when the thread ends.
     KeySet(Farewell),
+    /// Gives work to whoever takes it, by a sender that all who have it own together; what does this is dropped by who takes it.
+    Give(Farewell),
+    /// Takes work from the receiver that lies under a mutex; `keeps`: has the mutex until the work is done.
+    TakeWork {
+        patience: Patience,
+        keeps: bool,
+    },
+    /// Gives up its part of the sender.
+    CloseWork,
+    /// Drops the receiver.
+    RefuseWork,
+    /// Joins a child and, if that has panicked, goes on panicking with the same.
+    JoinOn(usize),
+    /// Joins a child, and has what it has panicked with until the end of the code.
+    JoinKeep(usize),
+    /// Does the next instructions, catches their panic, reads a variable, and goes on panicking with the same.
+    Resume(usize),
+    /// Does the next instructions, and has what they have panicked with until the end of the code.
+    CatchKeep(usize),
+    /// Uses a thread-local that does something when it is first used, and when it is dropped.
+    UseOwn(usize),
+    /// Leaves to a thread-local what the thread has of a mutex, or of an `RwLock`, so that it is given up when the thread ends.
+    LeaveGuard(usize),
+    LeaveReader(usize),
+    LeaveWriter(usize),
+    /// Reads a variable until it holds this.
+    AwaitValue {
+        variable: usize,
+        value: u64,
+        pause: Pause,
+    },
+    /// Reads a variable until it holds something else than at first.
+    AwaitChange(usize, Pause),
+    /// Adds to variable 0, and reads variable 1 until that holds what the other one held.
+    TakeTicket(Pause),
+    /// Reads variable 1 and cell 0 between two looks at variable 0, until both are the same even number, or for so many turns; 0: for ever.
+    ReadVersioned {
+        turns: usize,
+        pause: Pause,
+    },
+    /// Changes variable 1 and cell 0 while variable 0 is odd.
+    WriteVersioned,
+    /// Changes a variable from 0 to 1 by weak exchanges, until it has.
+    SpinWeakly(usize, Pause),
+    /// Takes one from a variable as soon as it is not 0.
+    TakeOne(usize, Pause),
+    /// Peterson's algorithm: one of two sides enters, and leaves.
+    EnterSide(usize, Pause),
+    LeaveSide(usize),
+    /// A lock that its owner may take again.
+    Reenter(usize),
+    Exit(usize),
+    /// Reads an `RwLock` once more than it does already.
+    ReadAgain(usize),
+    TryReadAgain(usize),
+    ReadAgainUnlock,
+    /// Objects that are moved from one place to another, under a mutex or on the stack: makes one and puts it there, in the place of what was there.
+    ThingPut(usize),
+    /// The same, without letting go of the mutex in between.
+    ThingReplace(usize),
+    /// Uses what is there.
+    ThingUse(usize),
+    /// Changes it as who has it alone does, without a step.
+    ThingReset(usize),
+    /// Takes it.
+    ThingTake(usize),
+    /// Puts it back, or into the other place.
+    ThingGive(usize),
+    /// Uses what the thread has taken last, or drops it.
+    ThingUseOwn,
+    ThingDrop,
 }
 
 impl Instruction {
@@ -383,6 +454,7 @@ impl Instruction {
             | Return(farewell)
             | ArcBurden(farewell)
             | KeySet(farewell)
+            | Give(farewell)
             | SendBurden(_, farewell) => Some(farewell),
             _ => None,
         }
@@ -486,6 +558,10 @@ pub enum Farewell {
     Changes(usize),
     /// It gives the system's key a value that adds to a variable.
     SetsKey(usize),
+    /// It panics, if the thread does not unwind already.
+    Bursts,
+    /// It uses a thread-local, as [`Instruction::UseOwn`].
+    UsesOwn(usize),
 }
 
 /// What becomes of the handle of the first thread of a scope.

@@ -29,6 +29,7 @@ pub(super) struct Shelf {
     pub(super) system: System,
     pub(super) boxes: Boxes,
     pub(super) rare: super::rare::Shelf,
+    pub(super) patterns: super::patterns::Shelf,
 }
 
 impl Shelf {
@@ -52,6 +53,7 @@ impl Shelf {
             system: System::new(program),
             boxes: Boxes::default(),
             rare: super::rare::Shelf::default(),
+            patterns: super::patterns::Shelf::default(),
         }
     }
 }
@@ -82,6 +84,7 @@ impl Shared {
             self.shelf.boxes.use_everything();
         }
         self.use_rare();
+        self.use_patterns();
         self.shelf.system.use_everything();
     }
 }
@@ -318,6 +321,7 @@ impl Walker<'_> {
             | UseLocal(_)
             | UseStatic(_)
             | Max(..) => self.use_rarely(instruction),
+            _ if super::patterns::are_used_by(instruction) => self.use_pattern(instruction),
             _ if Boxes::are_used_by(instruction) => {
                 let seen = self.shared.shelf.boxes.perform(instruction);
                 seen.into_iter().for_each(|seen| self.see(seen));

@@ -8,6 +8,7 @@
 mod boxes;
 mod features;
 mod partings;
+mod patterns;
 mod rare;
 mod system;
 
@@ -158,6 +159,9 @@ impl Shared {
                 | Update(v, _)
                 | ExchangeLoop(v)
                 | SendParcel(v)
+                | AwaitChange(v, _)
+                | SpinWeakly(v, _)
+                | TakeOne(v, _)
                 | TrySendParcel(v) => v == object,
                 BlockOn { variable, .. }
                 | Poll { variable, .. }
@@ -171,20 +175,21 @@ impl Shared {
                 | GiveUpWaiting { variable, .. }
                 | AwaitNonZero { variable, .. }
                 | SpinLock { variable, .. }
+                | AwaitValue { variable, .. }
                 | GoRound { variable, .. }
                 | CallOnce { variable, .. }
                 | OnceGetOrInit { variable, .. } => variable == object,
-                AwaitEither(_) | AwaitBoth(_) => true,
+                AwaitEither(_) | AwaitBoth(_) | TakeTicket(_) | ReadVersioned { .. } | WriteVersioned => true,
                 _ => false,
             };
             if program.has(is_variable) {
                 self.variables[object].load(Ordering::Relaxed);
             }
-            let is_mutex = |instruction| matches!(instruction, Lock(m) | TryLock(m) | IsPoisoned(m) | Wait(m) | WaitTimeout(m) | PoisonMutex(m) | WaitFor(m, _) | AwaitLock { object: m, writes: false, .. } | Glance { object: m, reads: false } | PollLocked { object: m, reads: false, .. } | TurnLocked { object: m, reads: false, .. } if m == object);
+            let is_mutex = |instruction| matches!(instruction, Lock(m) | TryLock(m) | IsPoisoned(m) | Wait(m) | WaitTimeout(m) | PoisonMutex(m) | WaitFor(m, _) | AwaitLock { object: m, writes: false, .. } | Glance { object: m, reads: false } | Reenter(m) | PollLocked { object: m, reads: false, .. } | TurnLocked { object: m, reads: false, .. } if m == object);
             if program.has(is_mutex) {
                 drop(self.mutexes[object].lock());
             }
-            let is_rwlock = |instruction| matches!(instruction, Read(l) | TryRead(l) | Write(l) | TryWrite(l) | PoisonRwLock(l) | AwaitLock { object: l, writes: true, .. } | Glance { object: l, reads: true } | PollLocked { object: l, reads: true, .. } | TurnLocked { object: l, reads: true, .. } if l == object);
+            let is_rwlock = |instruction| matches!(instruction, ReadAgain(l) | TryReadAgain(l) | Read(l) | TryRead(l) | Write(l) | TryWrite(l) | PoisonRwLock(l) | AwaitLock { object: l, writes: true, .. } | Glance { object: l, reads: true } | PollLocked { object: l, reads: true, .. } | TurnLocked { object: l, reads: true, .. } if l == object);
             if program.has(is_rwlock) {
                 drop(self.rwlocks[object].read());
             }
@@ -256,6 +261,7 @@ struct Hand {
     /// What the parent had spawned before.
     siblings: Vec<(usize, Thread)>,
     rare: rare::Hand,
+    patterns: patterns::Hand,
 }
 
 enum AnySender<T = u64> {
@@ -428,6 +434,7 @@ fn deal(shared: &std::sync::Arc<Shared>) -> Hand {
         hands[last].arcs.push(arc);
     }
     rare::deal(program, &mut hands);
+    shared.deal_work(&mut hands);
     let mut mine = std::mem::take(&mut hands[0]);
     mine.main = Some(thread::current());
     let mut all = shared.hands.lock().unwrap_or_else(PoisonError::into_inner);
@@ -445,6 +452,7 @@ fn walk(
     spawn_in_scope: Option<SpawnInScope<'_>>,
 ) -> Option<Goodbye> {
     let threads = shared.program.threads.len();
+    patterns::begin(thread);
     let mut walker = Walker {
         shared,
         thread,
@@ -465,6 +473,7 @@ fn walk(
         goodbyes: Vec::new(),
         returned: None,
         seen_last: std::cell::Cell::new(0),
+        kept: patterns::Kept::default(),
     };
     walker.walk_to(usize::MAX);
     let returned = walker.returned.take();
@@ -503,6 +512,7 @@ struct Walker<'s> {
     returned: Option<Goodbye>,
     /// What it has seen last.
     seen_last: std::cell::Cell<u64>,
+    kept: patterns::Kept<'s>,
 }
 
 const NOTHING: u64 = 900;

@@ -126,6 +126,11 @@ impl Drop for Goodbye {
                 shared.set_key(Goodbye::adding(&shared, variable, self.maker));
                 None
             }
+            Farewell::Bursts => {
+                assert!(thread::panicking() || super::giving_up(), "as the program says");
+                None
+            }
+            Farewell::UsesOwn(own) => Some(super::patterns::use_own(&shared, own)),
             other => shared.part_rarely(other),
         };
         if let Some(seen) = seen {
@@ -183,9 +188,14 @@ impl Child {
 
     /// Whether it has come to its end without a panic.
     pub(super) fn join(self) -> bool {
+        self.outcome().is_ok()
+    }
+
+    /// With what it has panicked, if it has.
+    pub(super) fn outcome(self) -> thread::Result<()> {
         match self {
-            Child::Plain(handle) => handle.join().is_ok(),
-            Child::Returning(handle) => handle.join().is_ok(),
+            Child::Plain(handle) => handle.join(),
+            Child::Returning(handle) => handle.join().map(drop),
         }
     }
 }
@@ -211,7 +221,7 @@ impl Shared {
         }
     }
 
-    fn note_parting(&self, maker: (usize, usize), seen: u64) {
+    pub(super) fn note_parting(&self, maker: (usize, usize), seen: u64) {
         if !super::giving_up() {
             self.record().parted.insert(maker, seen);
         }

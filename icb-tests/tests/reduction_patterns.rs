@@ -1,0 +1,185 @@
+//! Partial-order reduction loses nothing on dense random programs of what is made of std's parts, nor on those of any theme in any manner: see
+//! `reduction_more.rs`, and `random_real/generate/patterns.rs` for what these programs are about.
+//!
+//! The long run of a theme: `ICB_SEEDS=0..5000 cargo test --release -p icb-tests --test reduction_patterns -- --nocapture --exact
+//! work_keeps_its_outcomes`; of all themes seven hundred programs in a process. `ICB_MOST` is the most executions of a plain search.
+
+use icb_core::program::{Granularity, Strategy};
+use icb_core::reduction::{Flaw, PartialOrder, Visited};
+use icb_core::search::ContextBounded;
+use icb_tests::random_real::campaign::{all_searches, alone, campaign, in_manners, max_executions};
+use icb_tests::random_real::compare::{
+    DETACHED_MANNERS, Difference, FREEING_MANNERS, MANNERS, Tally, WEAK_MANNERS, compare,
+    compare_bound_by_bound, compare_each_bound,
+};
+use icb_tests::random_real::generate::patterns;
+use icb_tests::random_real::language::Program;
+use icb_tests::random_real::search::Manner;
+use icb_tests::searches::reduced;
+use icb_tests::seeds;
+use std::ops::Range;
+
+/// Programs of every run.
+const SEEDS: Range<u64> = 0..40;
+/// Those that are larger.
+const FEW_SEEDS: Range<u64> = 0..12;
+/// Those of all themes: not too many in a process, as threads that wait for a futex cannot be unwound and keep their stacks.
+const ALL_SEEDS: Range<u64> = 0..50;
+const MAX_BOUND: u32 = 3;
+/// Bounds whose plain search would run more executions are left out.
+const MAX_EXECUTIONS: u64 = 300;
+
+fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    compare(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &reduced)
+}
+
+/// Of the table of states too, which goes on from nothing that an other bound has come to.
+fn with_table(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    compare_each_bound(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &all_searches)
+}
+
+/// In the usual manners by the default search, and by the table of states in one of them by turns; `others`: in these too.
+fn compared(seeds: Range<u64>, others: &[Manner], program: fn(u64) -> Program) {
+    let manners = [&MANNERS[..], &DETACHED_MANNERS, others].concat();
+    campaign(seeds::from_environment().unwrap_or(seeds), 1, program, |program| {
+        let mut tally = in_manners(program, &manners, with_reduction)?;
+        let turn = program.seed as usize % manners.len();
+        tally += in_manners(program, &manners[turn..=turn], with_table)?;
+        Ok(tally)
+    });
+}
+
+fn promoted() -> Vec<Manner> {
+    let promote = |&manner: &Manner| Manner { promote: true, ..manner };
+    MANNERS[..2].iter().chain(&WEAK_MANNERS[..1]).map(promote).collect()
+}
+
+#[test]
+fn work_keeps_its_outcomes() {
+    compared(SEEDS, &FREEING_MANNERS[..1], patterns::of_work);
+}
+
+#[test]
+fn panics_that_are_handed_on_keep_their_outcomes() {
+    compared(SEEDS, &FREEING_MANNERS[..1], patterns::of_handed_on_panics);
+}
+
+#[test]
+fn thread_locals_keep_their_outcomes() {
+    compared(SEEDS, &WEAK_MANNERS[..1], patterns::of_own);
+}
+
+#[test]
+fn handmade_locks_keep_their_outcomes() {
+    compared(FEW_SEEDS, &[], patterns::of_handmade);
+}
+
+#[test]
+fn handmade_locks_with_stale_values_keep_their_outcomes() {
+    campaign(seeds::from_environment().unwrap_or(FEW_SEEDS), 1, patterns::of_handmade, |program| {
+        let mut tally = in_manners(program, &WEAK_MANNERS, with_reduction)?;
+        tally += in_manners(program, &promoted(), with_table)?;
+        Ok(tally)
+    });
+}
+
+#[test]
+fn locks_that_are_taken_again_keep_their_outcomes() {
+    compared(SEEDS, &WEAK_MANNERS[..1], patterns::of_taken_again);
+}
+
+#[test]
+fn things_that_are_moved_keep_their_outcomes() {
+    compared(SEEDS, &[&WEAK_MANNERS[..1], &FREEING_MANNERS].concat(), patterns::of_things);
+}
+
+#[test]
+fn what_is_locked_to_the_end_keeps_its_outcomes() {
+    compared(SEEDS, &FREEING_MANNERS[..1], patterns::of_locked_to_the_end);
+}
+
+#[test]
+fn long_programs_keep_their_outcomes() {
+    compared(SEEDS, &[], patterns::of_long);
+}
+
+#[test]
+fn waiters_keep_their_outcomes() {
+    compared(SEEDS, &[], patterns::of_waiters);
+}
+
+/// By searches that go on from what lower bounds have come to.
+fn bound_by_bound(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    let searches: [Box<dyn Strategy>; 2] =
+        [Box::new(PartialOrder::new(Some(MAX_BOUND))), Box::new(Visited::new(Some(MAX_BOUND)))];
+    let mut tally = Tally::default();
+    for mut search in searches {
+        tally +=
+            compare_bound_by_bound(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &mut *search)?;
+    }
+    Ok(tally)
+}
+
+/// Manners that have several things of others.
+fn mixed_manner(number: u64) -> Manner {
+    let has = |bit: u32| number >> bit & 1 == 1;
+    Manner {
+        granularity: if has(0) { Granularity::EveryAccess } else { Granularity::SyncOnly },
+        spurious: has(1),
+        weak_memory: has(2),
+        promote: has(3),
+        detached: has(4),
+        idle_turns: false,
+        check_frees: has(5),
+    }
+}
+
+/// The programs of any theme, each in a manner of its own.
+#[test]
+fn all_themes_keep_their_outcomes_in_mixed_manners() {
+    campaign(seeds::from_environment().unwrap_or(ALL_SEEDS), 1, patterns::of_any_theme, |program| {
+        let number = program.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
+        let manner = mixed_manner(number);
+        let mut tally = in_manners(program, &[manner], with_table)?;
+        if !manner.promote {
+            tally += in_manners(program, &[manner], with_reduction)?;
+            tally += in_manners(program, &[manner], bound_by_bound)?;
+        }
+        Ok(tally)
+    });
+}
+
+/// A search that is unsound in a known way is found out by each theme.
+#[test]
+fn flaws_are_found() {
+    const PROGRAMS: u64 = 300;
+    type Theme = fn(u64) -> Program;
+    const THEMES: [(Theme, Flaw); 10] = [
+        (patterns::of_work, Flaw::BlockedIgnored),
+        (patterns::of_handed_on_panics, Flaw::NaiveSleep),
+        (patterns::of_own, Flaw::EnablingIgnored),
+        (patterns::of_own, Flaw::PartsIgnored),
+        (patterns::of_handmade, Flaw::PartsIgnored),
+        (patterns::of_taken_again, Flaw::BlockedIgnored),
+        (patterns::of_things, Flaw::NaiveSleep),
+        (patterns::of_waiters, Flaw::NoConservativePoints),
+        (patterns::of_locked_to_the_end, Flaw::BlockedIgnored),
+        (patterns::of_long, Flaw::NoConservativePoints),
+    ];
+    for (program, flaw) in THEMES {
+        let differs = |&seed: &u64| {
+            let program = program(seed);
+            let _alone = alone(&program);
+            let found = compare_each_bound(&program, MANNERS[0], 2, MAX_EXECUTIONS, &|bound| {
+                vec![
+                    ("plain", Box::new(ContextBounded::new(bound))),
+                    ("flawed", Box::new(reduced(bound).flawed(flaw))),
+                ]
+            });
+            found.is_err()
+        };
+        let seed = (0..PROGRAMS).find(differs);
+        let Some(seed) = seed else { panic!("{flaw:?} is not found by {PROGRAMS} programs") };
+        println!("{flaw:?}: {}", program(seed));
+    }
+}
