@@ -144,6 +144,18 @@ pub(crate) struct Search {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weak_memory: Option<bool>,
+    /// Whether time passes only when no thread can go on, so that sleeps are long enough and no timeout is over early (default: no; a sleep orders nothing)
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_AUTO_ADVANCE"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) auto_advance: Option<bool>,
     /// Whether waits wake and weak exchanges fail for no reason, at a cost of 1 each, as the documentation of std allows (default: yes)
     #[arg(
         long,
@@ -239,6 +251,7 @@ impl Search {
         set("ICB_REDUCTION", self.reduction.map(value_name));
         set("ICB_ON_RACE", self.on_race.map(value_name));
         set("ICB_WEAK_MEMORY", self.weak_memory.map(|yes| u8::from(yes).to_string()));
+        set("ICB_AUTO_ADVANCE", self.auto_advance.map(|yes| u8::from(yes).to_string()));
         set("ICB_SPURIOUS", self.spurious.map(|yes| u8::from(yes).to_string()));
         set("ICB_RANDOM_SEED", self.random_seed.map(|seed| seed.to_string()));
         set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
@@ -291,6 +304,7 @@ impl Search {
             reduction: other.reduction.or(self.reduction),
             on_race: other.on_race.or(self.on_race),
             weak_memory: other.weak_memory.or(self.weak_memory),
+            auto_advance: other.auto_advance.or(self.auto_advance),
             spurious: other.spurious.or(self.spurious),
             random_seed: other.random_seed.or(self.random_seed),
             check_leaks: other.check_leaks.or(self.check_leaks),

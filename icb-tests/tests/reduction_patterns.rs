@@ -12,7 +12,7 @@ use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, FREEING_MANNERS, MANNERS, Tally, WEAK_MANNERS, compare,
     compare_bound_by_bound, compare_each_bound,
 };
-use icb_tests::random_real::generate::patterns;
+use icb_tests::random_real::generate::{patterns, rare};
 use icb_tests::random_real::language::Program;
 use icb_tests::random_real::search::Manner;
 use icb_tests::searches::reduced;
@@ -120,6 +120,24 @@ fn bound_by_bound(program: &Program, manner: Manner) -> Result<Tally, Difference
     Ok(tally)
 }
 
+/// Where time passes only when nobody can go on.
+fn patient() -> Vec<Manner> {
+    let manners = [&MANNERS[..2], &DETACHED_MANNERS[..1], &WEAK_MANNERS[..1]].concat();
+    manners.into_iter().map(|manner| Manner { auto_advance: true, ..manner }).collect()
+}
+
+/// Sleeps and waits for a time that order something.
+#[test]
+fn long_sleeps_keep_their_outcomes() {
+    for program in [rare::of_patience, patterns::of_any_theme] {
+        campaign(seeds::from_environment().unwrap_or(FEW_SEEDS), 1, program, |program| {
+            let mut tally = in_manners(program, &patient(), with_reduction)?;
+            tally += in_manners(program, &patient()[..1], with_table)?;
+            Ok(tally)
+        });
+    }
+}
+
 /// Manners that have several things of others.
 fn mixed_manner(number: u64) -> Manner {
     let has = |bit: u32| number >> bit & 1 == 1;
@@ -131,6 +149,7 @@ fn mixed_manner(number: u64) -> Manner {
         detached: has(4),
         idle_turns: false,
         check_frees: has(5),
+        auto_advance: has(6),
     }
 }
 

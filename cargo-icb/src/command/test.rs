@@ -158,6 +158,11 @@ impl Run<'_> {
                 "        Note --spurious=false: what is proved is proved of executions in which no wait wakes and no weak exchange fails for no reason",
             );
         }
+        if self.arguments.search.auto_advance == Some(true) {
+            console.line(
+                "        Note --auto-advance: what is proved is proved of executions in which no sleep and no timeout is over while a thread can go on",
+            );
+        }
         if self.arguments.build.job_count() > 1
             && let Some(option) = self.arguments.search.searched_alone()
         {

@@ -342,7 +342,7 @@ pub fn park(timeout: Option<Duration>) -> bool {
     let timeout = limited(timeout);
     let operation = running.with(|e| {
         let me = e.current;
-        e.threads[me].timeout = timeout.unwrap_or_default();
+        e.set_timeout(timeout.unwrap_or_default());
         Operation::new(Action::Park { timed: timeout.is_some() }, e.token(me))
     });
     // Refused: there was a token, but it is gone.
@@ -364,10 +364,10 @@ pub fn unpark(thread: ThreadId) {
 pub fn pause_with(action: Action, duration: Duration, registers: &Registers) -> bool {
     let Some(running) = running() else { return false };
     running.with(|e| {
-        let thread = &mut e.threads[e.current];
-        thread.timeout = duration;
-        thread.comes_round = false;
-        e.recognise_awaiting(Some(registers));
+        e.threads.mine().comes_round = false;
+        if !e.begin_sleep(action, duration) {
+            e.recognise_awaiting(Some(registers));
+        }
     });
     perform(running, Operation::new(action, ObjectId::NONE), Location::caller(), false);
     true

@@ -2,6 +2,7 @@
 //! in `decision`.
 
 use super::execution::{Execution, Next};
+use super::threads::Readiness;
 use crate::program::{Chooser, End, Foreseen, LetOn, Place, SchedulingPoint};
 use crate::trace::{Failure, FailureKind, ThreadId};
 
@@ -171,6 +172,9 @@ impl Execution {
     /// The thread that takes the next step does not wait any more.
     fn leave_waiting(&mut self, next: usize) {
         self.threads[next].awaiting = false;
+        if self.settings.auto_advance && self.threads[next].readiness == Readiness::Timeout {
+            self.threads[next].expired = Some(Readiness::Timeout);
+        }
         self.waiting.remove(next);
         self.forget_locker(next);
         self.early.remove(next);

@@ -352,6 +352,10 @@ impl Execution {
         };
         let timed: Vec<usize> = self.waiting.iter().filter(may_expire).collect();
         if !timed.is_empty() {
+            if self.settings.auto_advance {
+                self.wake_sleepers(&timed);
+                return true;
+            }
             for thread in timed {
                 self.early.remove(thread);
                 self.enabled.insert(thread);
@@ -482,14 +486,15 @@ impl Execution {
     #[inline(always)]
     pub(super) fn settle(&mut self, thread: usize, readiness: Readiness) {
         self.threads[thread].readiness = readiness;
-        if readiness == Readiness::Ready {
+        if readiness == Readiness::Ready || (readiness == Readiness::Timeout && self.is_time_over(thread)) {
             self.enabled.insert(thread);
             self.early.remove(thread);
         } else {
             self.enabled.remove(thread);
             // A thread that seems to spin may also be counting its attempts: at a cost it goes on, so that no behaviour
             // is lost at every bound, but not for ever: a search without a bound ends.
-            let early = matches!(readiness, Readiness::Timeout | Readiness::Awaiting)
+            let early = readiness == Readiness::Awaiting
+                || (readiness == Readiness::Timeout && !self.settings.auto_advance)
                 || (readiness == Readiness::Spurious && self.settings.spurious);
             if early && self.threads[thread].may_go_on_early(self.settings.max_early) {
                 self.early.insert(thread);

@@ -26,6 +26,8 @@ pub struct Settings {
     pub granularity: Granularity,
     /// Whether condvar waits wake and `compare_exchange_weak` fails spuriously, at a cost of 1 each.
     pub spurious: bool,
+    /// Whether time passes only when no thread can go on: sleeps and timeouts are never over before that.
+    pub auto_advance: bool,
     /// Whether loads of atomic variables may read stale values, at a cost of 1 each.
     pub weak_memory: bool,
     /// How often in a row a thread may go on early in the same loop, or wait, at a cost of 1 each. More would only repeat what
@@ -74,6 +76,7 @@ impl Default for Settings {
         Settings {
             granularity: Granularity::SyncOnly,
             spurious: true,
+            auto_advance: false,
             weak_memory: false,
             max_early: 3,
             idle_turns: true,

@@ -300,7 +300,7 @@ impl Handle {
         let other = mutex.resolve(running, &mutex_init, location);
         let object = self.resolve(running, &init, location);
         let timed = timeout.is_some();
-        running.quickly(|e| e.threads.mine().timeout = timeout.unwrap_or_default());
+        running.quickly(|e| e.set_timeout(timeout.unwrap_or_default()));
         let waits = || Operation::with_other(Action::Wait { timed }, object, other);
         perform_here(running, waits, location, false);
         // Their memory may have been freed before the thread came to wait.
@@ -316,7 +316,7 @@ impl Handle {
         let location = Location::caller();
         let Some(running) = running() else { return outside(init.type_name, location) };
         let object = self.resolve(running, &init, location);
-        running.with(|e| e.threads[e.current].timeout = timeout);
+        running.with(|e| e.set_timeout(timeout));
         Some(perform(running, Operation::new(action, object), location, false))
     }
 }

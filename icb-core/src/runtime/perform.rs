@@ -8,6 +8,7 @@ use super::threads::{Life, Readiness, Thread};
 use crate::program::Place;
 use crate::trace::{Action, ObjectId, Operation, ThreadId};
 use std::panic::Location;
+use std::time::Duration;
 
 /// Whether a loop around the operation, without a hint, could be waiting for something.
 #[inline]
@@ -143,7 +144,11 @@ fn give_way(running: &Running, place: Place) {
 /// The running thread has come round in a loop that does not pause by itself: it does now.
 #[cold]
 pub(super) fn pause_in_loop(running: &Running, place: Place) {
-    running.with(|e| e.recognise_awaiting(None));
+    running.with(|e| {
+        if !e.begin_sleep(Action::Yield, Duration::ZERO) {
+            e.recognise_awaiting(None);
+        }
+    });
     pause_unasked(running, place);
 }
 

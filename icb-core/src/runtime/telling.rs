@@ -6,7 +6,7 @@ use super::calls::FOR_EVER;
 use super::decision::is_pause;
 use super::execution::Execution;
 use crate::program::{Chooser, Observer, StepEvent, Taken};
-use crate::trace::{Access, Frame, Mode, ObjectId, Operation, ThreadId};
+use crate::trace::{Access, Action, Frame, Mode, ObjectId, Operation, ThreadId};
 use std::time::Duration;
 
 /// Steps of a replay whose backtraces are taken: in longer executions only preemptions have one beyond.
@@ -14,6 +14,11 @@ const MAX_STEPS_WITH_BACKTRACES: u64 = 3000;
 /// What passes when somebody has asked for the time in vain for the first time; it doubles each time, up to 35 minutes.
 const FIRST_WHILE: Duration = Duration::from_micros(1);
 const LONGEST_WHILE: u32 = 31;
+
+/// How much time passes for somebody who has asked for it so often in vain.
+fn a_while(in_vain: u32) -> Duration {
+    FIRST_WHILE.saturating_mul(1 << in_vain.min(LONGEST_WHILE))
+}
 
 impl Execution {
     /// Completes a step that touched one object.
@@ -218,13 +223,76 @@ impl Execution {
     pub(super) fn expire_of(&mut self, thread: usize) {
         // One that never ends is over at once where a thread unwinds.
         let timeout = self.threads[thread].timeout.min(FOR_EVER);
+        if self.settings.auto_advance {
+            self.advance_to(self.threads[thread].deadline);
+            return;
+        }
         self.now = self.now.saturating_add(timeout + Duration::from_nanos(1));
+    }
+
+    /// The running thread is about to wait for so long.
+    #[inline]
+    pub(super) fn set_timeout(&mut self, timeout: Duration) {
+        let now = self.now;
+        let thread = self.threads.mine();
+        thread.timeout = timeout;
+        thread.deadline = now.saturating_add(timeout);
+    }
+
+    /// The clock stands just behind this time, or is beyond it already.
+    fn advance_to(&mut self, deadline: Duration) {
+        self.now = self.now.max(deadline.saturating_add(Duration::from_nanos(1)));
+    }
+
+    /// The running thread is about to pause. Whether it goes on only when its time is over: where time passes only when nobody can go on,
+    /// it sleeps, or has done nothing but read the clock.
+    pub(super) fn begin_sleep(&mut self, action: Action, duration: Duration) -> bool {
+        self.set_timeout(duration);
+        if !self.settings.auto_advance {
+            return false;
+        }
+        let me = self.current;
+        let thread = &mut self.threads[me];
+        let polls = action != Action::Sleep && thread.waits_for_time();
+        thread.sleeps = polls || action == Action::Sleep;
+        if !thread.sleeps {
+            return false;
+        }
+        thread.awaiting = false;
+        thread.awaits_news = false;
+        if polls {
+            let in_vain = thread.waits_in_vain;
+            thread.waits_in_vain += 1;
+            self.set_timeout(a_while(in_vain));
+        }
+        if self.freed == Some(me) {
+            self.freed = None;
+        }
+        self.note_awaited(me);
+        true
+    }
+
+    /// Whether the thread's time is over, where time passes only when nobody can go on.
+    #[inline]
+    pub(super) fn is_time_over(&self, thread: usize) -> bool {
+        self.settings.auto_advance && self.threads[thread].deadline <= self.now
+    }
+
+    /// Nobody can go on: time passes until the first of these is woken by it.
+    #[cold]
+    pub(super) fn wake_sleepers(&mut self, timed: &[usize]) {
+        if let Some(first) = timed.iter().map(|&thread| self.threads[thread].deadline).min() {
+            self.advance_to(first);
+        }
+        for &thread in timed {
+            self.reconsider_thread(thread);
+        }
     }
 
     /// Somebody who waits for nothing but a time has asked for the time in vain, so often in a row: it passes, each time
     /// more of it.
     pub(super) fn let_time_pass(&mut self, in_vain: u32) {
-        self.now = self.now.saturating_add(FIRST_WHILE.saturating_mul(1 << in_vain.min(LONGEST_WHILE)));
+        self.now = self.now.saturating_add(a_while(in_vain));
     }
 
     /// Something that a spinning thread could have waited for has changed.

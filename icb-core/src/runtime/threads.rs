@@ -146,6 +146,10 @@ pub(crate) struct Thread {
     pub(crate) readiness: Readiness,
     /// The pending timed wait's length.
     pub(crate) timeout: Duration,
+    /// When that will be over, on the clock of the execution, where time passes only when nobody can go on.
+    pub(crate) deadline: Duration,
+    /// Its pending pause lasts until then.
+    pub(crate) sleeps: bool,
     /// Set when it was chosen although its wait had not been answered.
     pub(crate) expired: Option<Readiness>,
     /// Its condvar wait has been answered.
@@ -257,6 +261,8 @@ impl Default for Thread {
             stack: Vec::new(),
             readiness: Readiness::Ready,
             timeout: Duration::ZERO,
+            deadline: Duration::ZERO,
+            sleeps: false,
             expired: None,
             notified: false,
             late: false,
@@ -361,6 +367,7 @@ impl Thread {
         self.spawn_count = 0;
         self.readiness = Readiness::Ready;
         self.expired = None;
+        self.sleeps = false;
         self.notified = false;
         self.late = false;
         self.token = false;

@@ -203,6 +203,18 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether time passes only when no thread can go on, and then up to the first moment at which one of those that sleep, or wait with
+    /// a timeout, can: as with the paused clock of tokio. Sleeps are then as long as they are meant to be, and no timeout is over
+    /// early, so that tests which order their threads by `thread::sleep` pass if they are right apart from that. What depends on how long
+    /// something takes is not explored. Off by default: a sleep orders nothing, and a timed wait that is over early costs 1.
+    ///
+    /// What a sleep orders is no happens-before relation: a data race stays one.
+    #[must_use]
+    pub fn auto_advance(mut self, auto_advance: bool) -> Self {
+        self.settings.auto_advance = auto_advance;
+        self
+    }
+
     /// Whether loads of atomic variables, and exchanges that fail, may read stale values: every value that C++20's memory model, which
     /// Rust adopts, lets them read besides the newest, at a cost of 1 each, like a preemption. So a missing ordering that no data race
     /// shows (store buffering, messages through relaxed flags, sequence locks) is a failure with so many preemptions and stale values. Off
@@ -322,13 +334,14 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
             (_, Err(message)) => panic!("icb: {message}"),
         };
         let model = NEXT_MODEL.fetch_add(1, Ordering::Relaxed);
-        let weak_memory = settings.weak_memory;
+        let (weak_memory, auto_advance) = (settings.weak_memory, settings.auto_advance);
         let report = Worker { settings, channel, model }.run(&closure(f));
         if let Some(failure) = report.failure {
             let options = table::Options { width: 100, ..table::Options::default() };
             let text = table::render(&failure, &options).to_plain_string();
             let memory = if weak_memory { "ICB_WEAK_MEMORY=1 " } else { "" };
-            panic!("{text}\nreplay it with {memory}ICB_REPLAY='{}'", failure.schedule);
+            let time = if auto_advance { "ICB_AUTO_ADVANCE=1 " } else { "" };
+            panic!("{text}\nreplay it with {memory}{time}ICB_REPLAY='{}'", failure.schedule);
         }
     }
 

@@ -79,11 +79,12 @@ impl Worker {
         let path = self.file(&journal_name(settings.max_bound)).filter(|_| is_one_task && !alone)?;
         let key = settings.journal_key.as_ref()?;
         let text = format!(
-            "{key} {:?} {} {:?} {} {} {}",
+            "{key} {:?} {} {:?} {} {} {} {}",
             settings.granularity,
             settings.max_steps,
             settings.shard,
             settings.spurious,
+            settings.auto_advance,
             settings.weak_memory,
             settings.random_seed
         );

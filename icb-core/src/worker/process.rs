@@ -82,6 +82,7 @@ impl Worker {
         runtime::Settings {
             granularity: self.settings.granularity,
             spurious: self.settings.spurious,
+            auto_advance: self.settings.auto_advance,
             weak_memory: self.settings.weak_memory,
             max_early: self.max_early(),
             idle_turns: true,
@@ -286,11 +287,12 @@ impl Worker {
     fn frontier_key(&self) -> u64 {
         let settings = &self.settings;
         let text = format!(
-            "{:?} {:?} {:?} {} {} {} {}",
+            "{:?} {:?} {:?} {} {} {} {} {}",
             settings.granularity,
             settings.on_race,
             settings.reduction,
             settings.spurious,
+            settings.auto_advance,
             settings.weak_memory,
             settings.random_seed,
             self.model

@@ -41,6 +41,7 @@ pub(super) struct Settings {
     pub(super) max_duration: Option<Duration>,
     pub(super) stack_size: usize,
     pub(super) spurious: bool,
+    pub(super) auto_advance: bool,
     pub(super) weak_memory: bool,
     /// Whether a search without stale values looks whether there are any: not where somebody has decided for all tests.
     pub(super) looks_for_stale_values: bool,
@@ -97,6 +98,7 @@ impl Default for Settings {
             max_duration: None,
             stack_size: 256 * 1024,
             spurious: true,
+            auto_advance: false,
             weak_memory: false,
             looks_for_stale_values: true,
             max_early: None,
@@ -241,6 +243,9 @@ impl Settings {
         }
         if let Some(text) = lookup("ICB_SPURIOUS") {
             self.spurious = one_of("ICB_SPURIOUS", &text, &[("1", true), ("0", false)])?;
+        }
+        if let Some(text) = lookup("ICB_AUTO_ADVANCE") {
+            self.auto_advance = one_of("ICB_AUTO_ADVANCE", &text, &[("1", true), ("0", false)])?;
         }
         if let Some(text) = lookup("ICB_WEAK_MEMORY") {
             self.weak_memory = one_of("ICB_WEAK_MEMORY", &text, &[("1", true), ("0", false)])?;

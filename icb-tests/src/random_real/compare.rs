@@ -14,6 +14,7 @@ const fn manner(granularity: Granularity, spurious: bool) -> Manner {
     Manner {
         granularity,
         spurious,
+        auto_advance: false,
         weak_memory: false,
         promote: false,
         detached: false,

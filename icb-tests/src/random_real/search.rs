@@ -30,6 +30,8 @@ pub struct Manner {
     pub granularity: Granularity,
     /// Whether there are spurious wake-ups.
     pub spurious: bool,
+    /// Whether time passes only when nobody can go on.
+    pub auto_advance: bool,
     /// Whether loads of atomic variables may read stale values.
     pub weak_memory: bool,
     /// Whether accesses to cells become scheduling points where they race.
@@ -50,6 +52,7 @@ impl Manner {
         Settings {
             granularity: self.granularity,
             spurious: self.spurious,
+            auto_advance: self.auto_advance,
             weak_memory: self.weak_memory,
             promote: self.promote,
             detached: self.detached,

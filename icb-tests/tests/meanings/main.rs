@@ -10,6 +10,7 @@ mod primitives;
 mod reality;
 mod spinning;
 mod statics;
+mod time;
 mod unbounded;
 
 use icb_std::model::{Builder, Failure, FailureKind, Reduction, Report};

@@ -173,7 +173,10 @@ impl Execution {
     /// costs 1, as it does when it goes on at once.
     fn may_be_late(&self, thread: u32) -> bool {
         let thread = thread as usize;
-        is_timed(self.pending[thread]) && self.threads[thread].may_go_on_early(self.settings.max_early)
+        let may_be_over = !self.settings.auto_advance || self.is_time_over(thread);
+        may_be_over
+            && is_timed(self.pending[thread])
+            && self.threads[thread].may_go_on_early(self.settings.max_early)
     }
 
     /// The thread's wait is over by its time: it wants its mutex again.

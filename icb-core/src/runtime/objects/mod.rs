@@ -270,6 +270,7 @@ impl Execution {
             // It may wake for no reason, says `std`.
             Action::Park { timed: false } if !this.token => Readiness::Spurious,
             Action::Park { timed } => timed_ready(this.token, timed),
+            Action::Sleep | Action::Yield | Action::SpinLoop if this.sleeps => Readiness::Timeout,
             _ => Readiness::Ready,
         }
     }

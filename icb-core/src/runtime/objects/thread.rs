@@ -434,7 +434,10 @@ impl Execution {
             self.expire();
         }
         let mut note = None;
-        if operation.action != Action::Sleep && self.threads[me].waits_for_time() {
+        if std::mem::take(&mut self.threads[me].sleeps) {
+            self.threads[me].expired = None;
+            note = Some(crate::trace::LONG_ENOUGH);
+        } else if operation.action != Action::Sleep && self.threads[me].waits_for_time() {
             let in_vain = self.threads[me].waits_in_vain;
             self.threads[me].waits_in_vain += 1;
             self.let_time_pass(in_vain);

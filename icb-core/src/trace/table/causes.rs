@@ -118,7 +118,7 @@ pub(super) fn sleep(out: &mut Rendered, failure: &Failure, names: &Names<'_>, so
     line.push(
         format!(
             " has slept{place}, and the others need not have got anywhere meanwhile. To wait for them: join, or a channel, a \
-             Condvar, a Barrier."
+             Condvar, a Barrier. (--auto-advance: every sleep is long enough.)"
         ),
         Style::Plain,
     );
@@ -131,7 +131,7 @@ fn sleep_in_vain(failure: &Failure) -> Option<&Step> {
     let is_pair = |step: &Step, other: &Step| {
         step.thread == other.thread && step.location == other.location && step.index != other.index
     };
-    let sleeps = || steps.iter().enumerate().filter(|(_, step)| step.operation.action == Action::Sleep);
+    let sleeps = || steps.iter().enumerate().filter(|(_, step)| step.may_be_short());
     // Who sleeps again and again at one place looks whether it has to wait any longer.
     let once = |step: &Step| !sleeps().any(|(_, other)| is_pair(step, other));
     let before =

@@ -1,0 +1,179 @@
+//! `Builder::auto_advance`: time passes only when no thread can go on.
+
+use crate::plain;
+use icb_std::model::{Builder, FailureKind, Reduction};
+use icb_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use icb_std::sync::{Condvar, Mutex, mpsc};
+use icb_std::time::Instant;
+use icb_std::{hint, thread};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+const fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+fn patient() -> Builder {
+    plain().auto_advance(true).max_bound(2)
+}
+
+/// The main thread pauses so, and wants the other to be through by then.
+fn comes_after(pause: fn()) {
+    let is_done = Arc::new(AtomicBool::new(false));
+    let theirs = is_done.clone();
+    let other = thread::spawn(move || theirs.store(true, SeqCst));
+    pause();
+    assert!(is_done.load(SeqCst));
+    other.join().unwrap();
+}
+
+#[test]
+fn a_sleep_is_long_enough() {
+    let pauses: [(&str, fn()); 5] = [
+        ("sleep", || thread::sleep(ms(1))),
+        ("park_timeout", || thread::park_timeout(ms(1))),
+        ("recv_timeout", || assert!(mpsc::channel::<()>().1.recv_timeout(ms(1)).is_err())),
+        ("a clock with a pause", || {
+            let begin = Instant::now();
+            while begin.elapsed() < ms(1) {
+                thread::yield_now();
+            }
+        }),
+        ("a clock", || {
+            let begin = Instant::now();
+            while begin.elapsed() < ms(1) {}
+        }),
+    ];
+    for (name, pause) in pauses {
+        let is_channel = name == "recv_timeout";
+        for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+            let report = patient().reduction(reduction).explore(move || comes_after(pause));
+            assert!(report.failure.is_none() && report.complete, "{name}: {report}");
+        }
+        let failure = plain().explore(move || comes_after(pause)).failure;
+        // A channel without a sender is not waited for.
+        assert!(is_channel || failure.is_some_and(|f| f.kind == FailureKind::Panic), "{name}");
+    }
+}
+
+/// What the threads that sleep so long do, in which orders.
+fn orders(builder: &Builder, sleeps: &'static [u64]) -> BTreeSet<Vec<usize>> {
+    let seen = Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let found = seen.clone();
+    let report = builder.clone().explore(move || {
+        let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let turn = Arc::new(AtomicUsize::new(0));
+        let spawn = |(index, &sleep): (usize, &u64)| {
+            let (order, turn) = (order.clone(), turn.clone());
+            thread::spawn(move || {
+                thread::sleep(ms(sleep));
+                turn.fetch_add(1, SeqCst);
+                order.lock().unwrap().push(index);
+            })
+        };
+        let threads: Vec<_> = sleeps.iter().enumerate().map(spawn).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        found.lock().unwrap().insert(order.lock().unwrap().clone());
+    });
+    assert!(report.failure.is_none() && report.complete, "{report}");
+    seen.lock().unwrap().clone()
+}
+
+#[test]
+fn who_sleeps_less_is_first_and_who_sleeps_as_long_may_be() {
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        let builder = patient().reduction(reduction);
+        assert_eq!(orders(&builder, &[20, 10]), [vec![1, 0]].into(), "{reduction:?}");
+        assert_eq!(orders(&builder, &[10, 20]), [vec![0, 1]].into(), "{reduction:?}");
+        assert_eq!(orders(&builder, &[10, 10]), [vec![0, 1], vec![1, 0]].into(), "{reduction:?}");
+        let three = orders(&builder, &[10, 30, 10]);
+        assert_eq!(three, [vec![0, 2, 1], vec![2, 0, 1]].into(), "{reduction:?}");
+        assert!(orders(&plain().reduction(reduction), &[20, 10]).len() == 2, "{reduction:?}");
+    }
+}
+
+#[test]
+fn a_timeout_is_over_if_nobody_comes_in_time() {
+    let receives = |sleep: u64, limit: u64| {
+        move || {
+            let (sender, receiver) = mpsc::channel();
+            let other = thread::spawn(move || {
+                thread::sleep(ms(sleep));
+                _ = sender.send(1);
+            });
+            assert_eq!(receiver.recv_timeout(ms(limit)).is_ok(), sleep < limit);
+            other.join().unwrap();
+        }
+    };
+    for (sleep, limit) in [(0, 1), (5, 10), (10, 5)] {
+        let report = patient().explore(receives(sleep, limit));
+        assert!(report.failure.is_none() && report.complete, "{sleep} {limit}: {report}");
+    }
+    // Both at once: either.
+    assert!(patient().explore(receives(10, 10)).failure.is_some());
+    let waits = |sleep: u64, limit: u64| {
+        move || {
+            let shared = Arc::new((Mutex::new(false), Condvar::new()));
+            let theirs = shared.clone();
+            let other = thread::spawn(move || {
+                thread::sleep(ms(sleep));
+                *theirs.0.lock().unwrap() = true;
+                theirs.1.notify_one();
+            });
+            let guard = shared.0.lock().unwrap();
+            let (guard, result) = shared.1.wait_timeout_while(guard, ms(limit), |done| !*done).unwrap();
+            assert_eq!(result.timed_out(), sleep > limit);
+            drop(guard);
+            other.join().unwrap();
+        }
+    };
+    for (sleep, limit) in [(5, 10), (10, 5)] {
+        let report = patient().explore(waits(sleep, limit));
+        assert!(report.failure.is_none() && report.complete, "{sleep} {limit}: {report}");
+    }
+}
+
+#[test]
+fn who_looks_from_time_to_time_sees_the_change() {
+    let looks: [(&str, fn()); 3] = [
+        ("sleep", || thread::sleep(ms(1))),
+        ("yield_now", thread::yield_now),
+        ("spin_loop", hint::spin_loop),
+    ];
+    for (name, pause) in looks {
+        let report = patient().explore(move || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let theirs = flag.clone();
+            let other = thread::spawn(move || {
+                thread::sleep(ms(5));
+                theirs.store(true, SeqCst);
+            });
+            while !flag.load(SeqCst) {
+                pause();
+            }
+            other.join().unwrap();
+        });
+        assert!(report.failure.is_none() && report.complete, "{name}: {report}");
+    }
+}
+
+/// A sleep is long, and orders nothing in the sense of the memory model.
+#[test]
+fn a_data_race_stays_one() {
+    let report = patient().explore(|| {
+        let cell = Arc::new(icb_std::cell::UnsafeCell::new(0));
+        struct Shared(Arc<icb_std::cell::UnsafeCell<i32>>);
+        // SAFETY: it is not; the race is what is tested.
+        unsafe impl Send for Shared {}
+        let theirs = Shared(cell.clone());
+        let other = thread::spawn(move || {
+            let theirs = theirs;
+            theirs.0.with_mut(|value| unsafe { *value = 1 })
+        });
+        thread::sleep(ms(10));
+        cell.with(|value| unsafe { assert_eq!(*value, 1) });
+        other.join().unwrap();
+    });
+    assert_eq!(report.failure.unwrap().kind, FailureKind::DataRace);
+}
