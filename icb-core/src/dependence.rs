@@ -22,7 +22,12 @@ pub fn mode(action: Action) -> Option<Mode> {
         | Action::CountRead
         | Action::BarrierLeave => Some(Mode::Read),
         Action::ReadLock | Action::ReadUnlock | Action::CountUp | Action::CountDown => Some(Mode::Update),
-        Action::Yield | Action::SpinLoop | Action::Sleep | Action::Choose | Action::Nop => None,
+        Action::Yield
+        | Action::SpinLoop
+        | Action::Sleep
+        | Action::SleepUntil
+        | Action::Choose
+        | Action::Nop => None,
         _ => Some(Mode::Write),
     }
 }

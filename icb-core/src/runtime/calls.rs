@@ -363,11 +363,12 @@ pub fn unpark(thread: ThreadId) {
 #[track_caller]
 pub fn pause_with(action: Action, duration: Duration, registers: &Registers) -> bool {
     let Some(running) = running() else { return false };
-    running.with(|e| {
+    let action = running.with(|e| {
         e.threads.mine().comes_round = false;
-        if !e.begin_sleep(action, duration) {
+        e.begin_sleep(action, duration).unwrap_or_else(|| {
             e.recognise_awaiting(Some(registers));
-        }
+            action
+        })
     });
     perform(running, Operation::new(action, ObjectId::NONE), Location::caller(), false);
     true

@@ -435,6 +435,9 @@ impl Execution {
 
     /// After a free expiry: the threads that were offered and not chosen wait on.
     pub(super) fn settle_the_freed(&mut self, chosen: usize) {
+        if let Some(time_before) = self.time_before.take() {
+            return self.settle_sleepers(chosen, time_before);
+        }
         let others: Vec<usize> = self.enabled.iter().filter(|&t| t != chosen).collect();
         for thread in others {
             self.enabled.remove(thread);
@@ -447,14 +450,19 @@ impl Execution {
             Readiness::Awaiting if is_over && is_let_on => thread.go_on_early(),
             _ => return,
         }
-        thread.late_expiries += u32::from(is_over);
         if is_over {
-            self.let_on_late = self.let_on_late.wrapping_add(LATE.wrapping_mul(chosen as u64 + 1));
+            self.note_late_expiry(chosen);
         }
     }
 
+    /// The thread is let on after the test has ended, because nobody could go on.
+    pub(super) fn note_late_expiry(&mut self, thread: usize) {
+        self.threads[thread].late_expiries += 1;
+        self.let_on_late = self.let_on_late.wrapping_add(LATE.wrapping_mul(thread as u64 + 1));
+    }
+
     /// The test has ended, and nobody waits for what it has left running.
-    fn test_is_over(&self) -> bool {
+    pub(super) fn test_is_over(&self) -> bool {
         self.settings.detached && self.threads[0].life == Life::Ended
     }
 
@@ -569,7 +577,7 @@ const fn counting_bit(thread: usize) -> u64 {
 }
 
 pub(super) const fn is_pause(action: Action) -> bool {
-    matches!(action, Action::Yield | Action::SpinLoop | Action::Sleep)
+    matches!(action, Action::Yield | Action::SpinLoop | Action::Sleep | Action::SleepUntil)
 }
 
 /// Whether others can disable the action's pending operation, or enable it.

@@ -206,6 +206,8 @@ pub(super) struct Execution {
     /// A thread has been left in the middle of a panic.
     pub(super) left_panicking: bool,
     pub(super) now: Duration,
+    /// The clock before time passed because nobody could go on, until it is chosen who does.
+    pub(super) time_before: Option<Duration>,
     pub(super) idle_wakes: u32,
     pub(super) last_woken: usize,
     /// How often each thread was let on after the end of the test, added up.
@@ -361,6 +363,7 @@ impl Execution {
             never_unwinds: false,
             left_panicking: false,
             now: Duration::ZERO,
+            time_before: None,
             idle_wakes: 0,
             last_woken: 0,
             let_on_late: 0,
@@ -454,6 +457,7 @@ impl Execution {
         self.left_waiting = false;
         self.has_large_stacks = false;
         self.give_up_steps = 0;
+        self.time_before = None;
         self.now = Duration::ZERO;
         self.idle_wakes = 0;
         self.last_woken = 0;

@@ -138,24 +138,25 @@ fn enter_attentively(running: &Running, operation: Operation, place: Place) {
 #[cold]
 fn give_way(running: &Running, place: Place) {
     running.with(Execution::begin_giving_way);
-    pause_unasked(running, place);
+    pause_unasked(running, Action::Yield, place);
 }
 
 /// The running thread has come round in a loop that does not pause by itself: it does now.
 #[cold]
 pub(super) fn pause_in_loop(running: &Running, place: Place) {
-    running.with(|e| {
-        if !e.begin_sleep(Action::Yield, Duration::ZERO) {
+    let pause = running.with(|e| {
+        e.begin_sleep(Action::Yield, Duration::ZERO).unwrap_or_else(|| {
             e.recognise_awaiting(None);
-        }
+            Action::Yield
+        })
     });
-    pause_unasked(running, place);
+    pause_unasked(running, pause, place);
 }
 
 /// The running thread pauses before its operation, although the program does not say so.
 #[cold]
-fn pause_unasked(running: &Running, place: Place) {
-    let pause = Operation::new(Action::Yield, ObjectId::NONE);
+fn pause_unasked(running: &Running, action: Action, place: Place) {
+    let pause = Operation::new(action, ObjectId::NONE);
     enter_attentively(running, pause, place);
     running.with(|e| {
         if !e.giving_up {

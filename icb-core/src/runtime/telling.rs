@@ -5,6 +5,7 @@ use super::backtrace;
 use super::calls::FOR_EVER;
 use super::decision::is_pause;
 use super::execution::Execution;
+use super::threads::Readiness;
 use crate::program::{Chooser, Observer, StepEvent, Taken};
 use crate::trace::{Access, Action, Frame, Mode, ObjectId, Operation, ThreadId};
 use std::time::Duration;
@@ -244,32 +245,30 @@ impl Execution {
         self.now = self.now.max(deadline.saturating_add(Duration::from_nanos(1)));
     }
 
-    /// The running thread is about to pause. Whether it goes on only when its time is over: where time passes only when nobody can go on,
-    /// it sleeps, or has done nothing but read the clock.
-    pub(super) fn begin_sleep(&mut self, action: Action, duration: Duration) -> bool {
+    /// The running thread is about to pause, in this way. What it is to do instead where time passes only when nobody can go on, if it sleeps, or
+    /// has done nothing but read the clock.
+    pub(super) fn begin_sleep(&mut self, action: Action, duration: Duration) -> Option<Action> {
         self.set_timeout(duration);
         if !self.settings.auto_advance {
-            return false;
+            return None;
         }
         let me = self.current;
         let thread = &mut self.threads[me];
-        let polls = action != Action::Sleep && thread.waits_for_time();
-        thread.sleeps = polls || action == Action::Sleep;
-        if !thread.sleeps {
-            return false;
-        }
-        thread.awaiting = false;
-        thread.awaits_news = false;
-        if polls {
+        if action != Action::Sleep {
+            if !thread.waits_for_time() {
+                return None;
+            }
             let in_vain = thread.waits_in_vain;
             thread.waits_in_vain += 1;
             self.set_timeout(a_while(in_vain));
         }
+        self.threads[me].awaiting = false;
+        self.threads[me].awaits_news = false;
         if self.freed == Some(me) {
             self.freed = None;
         }
         self.note_awaited(me);
-        true
+        Some(Action::SleepUntil)
     }
 
     /// Whether the thread's time is over, where time passes only when nobody can go on.
@@ -278,14 +277,35 @@ impl Execution {
         self.settings.auto_advance && self.threads[thread].deadline <= self.now
     }
 
-    /// Nobody can go on: time passes until the first of these is woken by it.
+    /// Nobody can go on: time passes until the first of these is woken by it, if none is chosen that goes on early instead.
     #[cold]
     pub(super) fn wake_sleepers(&mut self, timed: &[usize]) {
+        self.time_before = Some(self.now);
         if let Some(first) = timed.iter().map(|&thread| self.threads[thread].deadline).min() {
             self.advance_to(first);
         }
         for &thread in timed {
             self.reconsider_thread(thread);
+        }
+    }
+
+    /// After that it has been chosen who goes on. What is known of the threads is a function of their steps, so no time has passed if it is
+    /// somebody who was not woken by it.
+    #[cold]
+    pub(super) fn settle_sleepers(&mut self, chosen: usize, time_before: Duration) {
+        let is_woken = self.enabled.contains(chosen);
+        if !is_woken {
+            self.now = time_before;
+        }
+        let is_over = self.test_is_over();
+        let timed: Vec<usize> =
+            self.waiting.iter().filter(|&t| self.threads[t].readiness == Readiness::Timeout).collect();
+        for thread in timed {
+            self.reconsider_thread(thread);
+            // Whoever is woken, and not whoever goes on first.
+            if is_over && self.enabled.contains(thread) {
+                self.note_late_expiry(thread);
+            }
         }
     }
 

@@ -148,8 +148,6 @@ pub(crate) struct Thread {
     pub(crate) timeout: Duration,
     /// When that will be over, on the clock of the execution, where time passes only when nobody can go on.
     pub(crate) deadline: Duration,
-    /// Its pending pause lasts until then.
-    pub(crate) sleeps: bool,
     /// Set when it was chosen although its wait had not been answered.
     pub(crate) expired: Option<Readiness>,
     /// Its condvar wait has been answered.
@@ -262,7 +260,6 @@ impl Default for Thread {
             readiness: Readiness::Ready,
             timeout: Duration::ZERO,
             deadline: Duration::ZERO,
-            sleeps: false,
             expired: None,
             notified: false,
             late: false,
@@ -367,7 +364,6 @@ impl Thread {
         self.spawn_count = 0;
         self.readiness = Readiness::Ready;
         self.expired = None;
-        self.sleeps = false;
         self.notified = false;
         self.late = false;
         self.token = false;

@@ -95,6 +95,8 @@ pub enum Action {
     SpinLoop,
     /// `thread::sleep`.
     Sleep,
+    /// The same where time passes only when no thread can go on, and a pause of a thread that only reads the clock.
+    SleepUntil,
     /// `model::choose(n)`: a free branch.
     Choose,
     /// An atomic load.

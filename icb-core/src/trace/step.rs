@@ -49,8 +49,6 @@ pub enum Switch {
 
 /// How the note of a step begins that has read a stale value of an atomic variable.
 pub const STALE: &str = "a stale value";
-/// What the note of a sleep says that was not over before nobody else could go on.
-pub const LONG_ENOUGH: &str = "over when nobody else could go on";
 /// What the note of a `notify_one` says that finds nobody because the time of all who waited is over.
 pub const LATE: &str = "nobody waits any more";
 
@@ -189,11 +187,6 @@ impl Trace {
 }
 
 impl Step {
-    /// Whether it is a sleep that may be over although others can go on.
-    pub(crate) fn may_be_short(&self) -> bool {
-        self.operation.action == Action::Sleep && self.note.as_deref() != Some(LONG_ENOUGH)
-    }
-
     /// Whether it has read a stale value of an atomic variable, at a cost of 1.
     #[must_use]
     pub fn is_stale(&self) -> bool {

@@ -207,6 +207,9 @@ impl PartialOrder {
 pub(super) fn may_be_freed(operation: Operation) -> bool {
     matches!(
         operation.action,
-        Action::Reacquire { timed: true } | Action::Receive { timed: true } | Action::Park { timed: true }
+        Action::SleepUntil
+            | Action::Reacquire { timed: true }
+            | Action::Receive { timed: true }
+            | Action::Park { timed: true }
     )
 }

@@ -270,7 +270,7 @@ impl Execution {
             // It may wake for no reason, says `std`.
             Action::Park { timed: false } if !this.token => Readiness::Spurious,
             Action::Park { timed } => timed_ready(this.token, timed),
-            Action::Sleep | Action::Yield | Action::SpinLoop if this.sleeps => Readiness::Timeout,
+            Action::SleepUntil => Readiness::Timeout,
             _ => Readiness::Ready,
         }
     }
@@ -383,7 +383,7 @@ impl Execution {
             Action::Park { .. } => self.park(operation),
             Action::Unpark => self.unpark(operation),
             Action::Join => self.join(operation),
-            Action::Yield | Action::SpinLoop | Action::Sleep => self.pause(operation),
+            Action::Yield | Action::SpinLoop | Action::Sleep | Action::SleepUntil => self.pause(operation),
             Action::CountUp | Action::CountDown | Action::CountRead | Action::CountUpdate => {
                 self.count(operation, changed)
             }

@@ -434,9 +434,8 @@ impl Execution {
             self.expire();
         }
         let mut note = None;
-        if std::mem::take(&mut self.threads[me].sleeps) {
+        if operation.action == Action::SleepUntil {
             self.threads[me].expired = None;
-            note = Some(crate::trace::LONG_ENOUGH);
         } else if operation.action != Action::Sleep && self.threads[me].waits_for_time() {
             let in_vain = self.threads[me].waits_in_vain;
             self.threads[me].waits_in_vain += 1;

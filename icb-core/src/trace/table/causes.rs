@@ -131,7 +131,7 @@ fn sleep_in_vain(failure: &Failure) -> Option<&Step> {
     let is_pair = |step: &Step, other: &Step| {
         step.thread == other.thread && step.location == other.location && step.index != other.index
     };
-    let sleeps = || steps.iter().enumerate().filter(|(_, step)| step.may_be_short());
+    let sleeps = || steps.iter().enumerate().filter(|(_, step)| step.operation.action == Action::Sleep);
     // Who sleeps again and again at one place looks whether it has to wait any longer.
     let once = |step: &Step| !sleeps().any(|(_, other)| is_pair(step, other));
     let before =

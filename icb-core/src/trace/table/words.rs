@@ -362,7 +362,7 @@ pub(super) const fn action_words(action: Action) -> &'static str {
         Action::Unpark => "unpark",
         Action::Yield => "yield_now",
         Action::SpinLoop => "spin_loop",
-        Action::Sleep => "sleep",
+        Action::Sleep | Action::SleepUntil => "sleep",
         Action::Choose => "choose",
         Action::Load(_) => "load",
         Action::Store(_) => "store",

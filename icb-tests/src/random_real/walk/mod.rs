@@ -931,7 +931,7 @@ impl<'s> Walker<'s> {
         let look = |variable: usize| self.shared.variables[variable].load(Ordering::Acquire);
         match instruction {
             Yield => thread::yield_now(),
-            Sleep => thread::sleep(TIMEOUT),
+            Sleep => thread::sleep(TIMEOUT * (self.thread as u32 % 3 + 1)),
             SpinWhileZero { variable, turns, pause } => {
                 let mut value = look(variable);
                 for _ in 0..turns {
