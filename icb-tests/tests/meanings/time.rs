@@ -1,6 +1,7 @@
 //! `Builder::auto_advance`: time passes only when no thread can go on.
 
 use crate::plain;
+use icb_std::cell::UnsafeCell;
 use icb_std::model::{Builder, FailureKind, Reduction};
 use icb_std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Condvar, Mutex, mpsc};
@@ -161,18 +162,17 @@ fn who_looks_from_time_to_time_sees_the_change() {
 /// A sleep is long, and orders nothing in the sense of the memory model.
 #[test]
 fn a_data_race_stays_one() {
+    struct Shared(UnsafeCell<i32>);
+    // SAFETY: it is not; the race is what is tested.
+    unsafe impl Sync for Shared {}
     let report = patient().explore(|| {
-        let cell = Arc::new(icb_std::cell::UnsafeCell::new(0));
-        struct Shared(Arc<icb_std::cell::UnsafeCell<i32>>);
-        // SAFETY: it is not; the race is what is tested.
-        unsafe impl Send for Shared {}
-        let theirs = Shared(cell.clone());
-        let other = thread::spawn(move || {
-            let theirs = theirs;
-            theirs.0.with_mut(|value| unsafe { *value = 1 })
-        });
+        let shared = Arc::new(Shared(UnsafeCell::new(0)));
+        let theirs = shared.clone();
+        // SAFETY: the pointer is valid; nothing orders the accesses, which is what is tested.
+        let other = thread::spawn(move || theirs.0.with_mut(|value| unsafe { *value = 1 }));
         thread::sleep(ms(10));
-        cell.with(|value| unsafe { assert_eq!(*value, 1) });
+        // SAFETY: as above.
+        shared.0.with(|value| unsafe { assert_eq!(*value, 1) });
         other.join().unwrap();
     });
     assert_eq!(report.failure.unwrap().kind, FailureKind::DataRace);
