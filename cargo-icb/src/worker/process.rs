@@ -13,6 +13,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
+/// For so long nothing comes from a process that has ended before it is taken to be all: on a busy machine, what has been printed is read late.
+const SILENCE: Duration = Duration::from_secs(1);
 /// How often the channel is looked at.
 const POLL: Duration = Duration::from_millis(50);
 /// How long what has been printed is taken in when the process has ended.
@@ -357,7 +359,7 @@ impl Output {
     /// What has been printed. A grandchild may hold the streams open, and print on; it is not waited for.
     fn finish(mut self) -> String {
         let end = Instant::now() + MAX_REST;
-        while let Ok(piece) = self.pieces.recv_timeout(POLL) {
+        while let Ok(piece) = self.pieces.recv_timeout(SILENCE) {
             self.keep(&piece);
             if Instant::now() >= end {
                 break;
