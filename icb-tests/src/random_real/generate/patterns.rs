@@ -1,4 +1,4 @@
-//! More random programs of few words, as in [`dense`](super::dense), of what programs make of std's parts: work that is given to whoever takes it,
+//! More random programs of few words, as in `dense`, of what programs make of std's parts: work that is given to whoever takes it,
 //! panics that are handed on, thread-locals that are made when they are first used, locks that are made of atomic variables, locks that
 //! are taken twice, and many who wait at one condvar. And the programs of all other themes.
 
