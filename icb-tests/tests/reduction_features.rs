@@ -6,7 +6,9 @@
 //! given up keep their stacks, of which a process has no more than some ten thousand. `ICB_MOST` is the most executions of a plain search.
 
 use icb_core::reduction::{Flaw, Visited};
-use icb_tests::random_real::campaign::{Compare, ENOUGH, campaign, in_manners, max_executions};
+use icb_tests::random_real::campaign::{
+    Compare, ENOUGH, MAX_BOUND, MAX_EXECUTIONS, campaign, in_manners, max_executions, with_reduction,
+};
 use icb_tests::random_real::compare::{
     DETACHED_MANNERS, Difference, MANNERS, Tally, compare, compare_bound_by_bound, shrink,
 };
@@ -34,13 +36,6 @@ const MIXED_SEEDS: Range<u64> = 0..250;
 const WORD_SEEDS: Range<u64> = 0..200;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
-const MAX_BOUND: u32 = 3;
-/// Bounds whose plain search would run more executions are left out.
-const MAX_EXECUTIONS: u64 = 300;
-
-fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
-    compare(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &reduced)
-}
 
 fn with_table(program: &Program, manner: Manner) -> Result<Tally, Difference> {
     let mut search = Visited::new(Some(MAX_BOUND));

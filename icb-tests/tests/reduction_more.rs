@@ -4,14 +4,11 @@
 //! The long run of a theme: `ICB_SEEDS=0..5000 cargo test --release -p icb-tests --test reduction_more -- --nocapture --exact
 //! keys_keep_their_outcomes`. `ICB_MOST` is the most executions of a plain search.
 
-use icb_tests::random_real::campaign::{all_searches, campaign, in_manners, max_executions};
-use icb_tests::random_real::compare::{
-    DETACHED_MANNERS, Difference, FREEING_MANNERS, MANNERS, Tally, WEAK_MANNERS, compare, compare_each_bound,
+use icb_tests::random_real::campaign::{
+    at_each_bound, campaign, compared, in_manners, promoted, with_reduction,
 };
+use icb_tests::random_real::compare::{FREEING_MANNERS, WEAK_MANNERS};
 use icb_tests::random_real::generate::{more, rare, themes};
-use icb_tests::random_real::language::Program;
-use icb_tests::random_real::search::Manner;
-use icb_tests::searches::reduced;
 use icb_tests::seeds;
 use std::ops::Range;
 
@@ -19,35 +16,6 @@ use std::ops::Range;
 const SEEDS: Range<u64> = 0..80;
 /// Those of which only one can be run at a time.
 const FUTEX_SEEDS: Range<u64> = 0..40;
-const MAX_BOUND: u32 = 3;
-/// Bounds whose plain search would run more executions are left out.
-const MAX_EXECUTIONS: u64 = 300;
-
-fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
-    compare(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &reduced)
-}
-
-/// Of the table of states too, which goes on from nothing that an other bound has come to.
-fn with_table(program: &Program, manner: Manner) -> Result<Tally, Difference> {
-    compare_each_bound(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &all_searches)
-}
-
-/// In the usual manners by the default search, and by the table of states; `others`: in these too.
-fn compared(seeds: Range<u64>, others: &[Manner], program: fn(u64) -> Program) {
-    let manners = [&MANNERS[..], &DETACHED_MANNERS, others].concat();
-    campaign(seeds::from_environment().unwrap_or(seeds), 1, program, |program| {
-        let mut tally = in_manners(program, &manners, with_reduction)?;
-        // One of the manners by turns.
-        let turn = program.seed as usize % manners.len();
-        tally += in_manners(program, &manners[turn..=turn], with_table)?;
-        Ok(tally)
-    });
-}
-
-fn promoted() -> Vec<Manner> {
-    let promote = |&manner: &Manner| Manner { promote: true, ..manner };
-    MANNERS[..2].iter().chain(&WEAK_MANNERS[..1]).map(promote).collect()
-}
 
 /// Objects that are there before each execution.
 #[test]
@@ -104,7 +72,7 @@ fn frees_keep_their_outcomes() {
         in_manners(program, &FREEING_MANNERS, with_reduction)
     });
     campaign(seeds::from_environment().unwrap_or(SEEDS), 1, rare::of_stacks, |program| {
-        in_manners(program, &FREEING_MANNERS, with_table)
+        in_manners(program, &FREEING_MANNERS, at_each_bound)
     });
 }
 
@@ -113,7 +81,7 @@ fn frees_keep_their_outcomes() {
 fn promoted_cells_keep_their_outcomes() {
     for program in [more::of_owners, more::of_downgrades, more::of_handed_on, rare::of_late] {
         campaign(seeds::from_environment().unwrap_or(FUTEX_SEEDS), 1, program, |program| {
-            in_manners(program, &promoted(), with_table)
+            in_manners(program, &promoted(), at_each_bound)
         });
     }
 }
@@ -126,7 +94,7 @@ fn searches_at_once_do_not_disturb_each_other() {
         for _ in 0..2 {
             scope.spawn(|| {
                 for _ in 0..4 {
-                    in_manners(&program, &promoted(), with_table)
+                    in_manners(&program, &promoted(), at_each_bound)
                         .unwrap_or_else(|difference| panic!("{difference:?}\n{program}"));
                 }
             });

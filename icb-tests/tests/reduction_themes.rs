@@ -6,16 +6,14 @@
 //! `ICB_MOST` is the most executions of a plain search.
 
 use icb_core::reduction::Flaw;
-use icb_core::search::ContextBounded;
-use icb_tests::random_real::campaign::{ENOUGH, all_searches, alone, campaign, in_manners, max_executions};
-use icb_tests::random_real::compare::{
-    DETACHED_MANNERS, Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_each_bound,
+use icb_tests::random_real::campaign::{
+    ENOUGH, assert_flaw_is_found, at_each_bound, campaign, in_manners, with_reduction,
 };
+use icb_tests::random_real::compare::{DETACHED_MANNERS, Difference, MANNERS, Tally, WEAK_MANNERS};
 use icb_tests::random_real::generate::{rare, themes};
 use icb_tests::random_real::language::Instruction::{self, *};
 use icb_tests::random_real::language::{Program, Thread};
 use icb_tests::random_real::search::Manner;
-use icb_tests::searches::reduced;
 use icb_tests::seeds;
 use std::ops::Range;
 
@@ -25,21 +23,13 @@ const SEEDS: Range<u64> = 0..150;
 const FEW_SEEDS: Range<u64> = 0..80;
 /// Those of which only one can be run at a time.
 const FUTEX_SEEDS: Range<u64> = 0..100;
-const MAX_BOUND: u32 = 3;
-/// Bounds whose plain search would run more executions are left out.
-const MAX_EXECUTIONS: u64 = 300;
-
-fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
-    compare(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &reduced)
-}
 
 /// As what is promoted may depend on the bound.
 fn with_promotion(program: &Program, manner: Manner) -> Result<Tally, Difference> {
     let mut tally = Tally::default();
     for weak_memory in [false, true] {
         let manner = Manner { promote: true, weak_memory, ..manner };
-        tally +=
-            compare_each_bound(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &all_searches)?;
+        tally += at_each_bound(program, manner)?;
     }
     Ok(tally)
 }
@@ -185,19 +175,6 @@ fn flaws_are_found() {
         (themes::of_futexes, MANNERS[0], Flaw::NoConservativePoints),
     ];
     for (program, manner, flaw) in THEMES {
-        let differs = |&seed: &u64| {
-            let program = program(seed);
-            let _alone = alone(&program);
-            let found = compare_each_bound(&program, manner, 2, MAX_EXECUTIONS, &|bound| {
-                vec![
-                    ("plain", Box::new(ContextBounded::new(bound))),
-                    ("flawed", Box::new(reduced(bound).flawed(flaw))),
-                ]
-            });
-            found.is_err()
-        };
-        let seed = (0..PROGRAMS).find(differs);
-        let Some(seed) = seed else { panic!("{flaw:?} is not found by {PROGRAMS} programs in {manner:?}") };
-        println!("{flaw:?}: {}", program(seed));
+        assert_flaw_is_found(program, manner, flaw, PROGRAMS);
     }
 }

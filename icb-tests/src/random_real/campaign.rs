@@ -1,12 +1,14 @@
 //! Searches compared on many random programs, and the smallest program on which they differ.
 
-use super::compare::{Difference, Tally, shrink};
+use super::compare::{
+    DETACHED_MANNERS, Difference, MANNERS, Tally, WEAK_MANNERS, compare, compare_each_bound, shrink,
+};
 use super::language::Program;
 use super::search::Manner;
 use crate::searches::reduced;
 use crate::seeds;
 use icb_core::program::Strategy;
-use icb_core::reduction::Visited;
+use icb_core::reduction::{Flaw, Visited};
 use icb_core::search::ContextBounded;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,6 +17,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A long run says how far it is after so many programs.
 const TOLD_AFTER: u64 = 5_000;
+
+/// The largest bound of the usual comparisons.
+pub const MAX_BOUND: u32 = 3;
+
+/// Bounds whose plain search would run more executions are left out of them: see [`max_executions`].
+pub const MAX_EXECUTIONS: u64 = 300;
 
 /// So many searches are to be compared for each that is too large to be.
 pub const ENOUGH: u64 = 4;
@@ -63,6 +71,43 @@ pub fn all_searches(bound: Option<u32>) -> Vec<(&'static str, Box<dyn Strategy>)
     ]
 }
 
+/// The plain search and the default one, bound after bound.
+///
+/// # Errors
+/// With the first difference.
+pub fn with_reduction(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    compare(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &reduced)
+}
+
+/// [`all_searches`]: the table of states too, which goes on from nothing that another bound has come to.
+///
+/// # Errors
+/// With the first difference.
+pub fn at_each_bound(program: &Program, manner: Manner) -> Result<Tally, Difference> {
+    compare_each_bound(program, manner, MAX_BOUND, max_executions(MAX_EXECUTIONS), &all_searches)
+}
+
+/// A campaign in the usual manners and in these `others`: the default search in all of them, and [`at_each_bound`] in one of them by turns.
+///
+/// # Panics
+/// As [`campaign`].
+pub fn compared(seeds: Range<u64>, others: &[Manner], program: fn(u64) -> Program) {
+    let manners = [&MANNERS[..], &DETACHED_MANNERS, others].concat();
+    campaign(seeds::from_environment().unwrap_or(seeds), 1, program, |program| {
+        let mut tally = in_manners(program, &manners, with_reduction)?;
+        let turn = program.seed as usize % manners.len();
+        tally += in_manners(program, &manners[turn..=turn], at_each_bound)?;
+        Ok(tally)
+    });
+}
+
+/// Manners in which what races becomes a scheduling point.
+#[must_use]
+pub fn promoted() -> Vec<Manner> {
+    let promote = |&manner: &Manner| Manner { promote: true, ..manner };
+    MANNERS[..2].iter().chain(&WEAK_MANNERS[..1]).map(promote).collect()
+}
+
 /// Makes a program from each seed and compares searches of it, at least so many for each that is too large.
 ///
 /// # Panics
@@ -98,4 +143,25 @@ pub fn campaign(
     assert_eq!(differences.into_inner(), 0, "programs on which the searches differ");
     let enough = total.searches > least * total.unbounded_skipped;
     assert!(enough || seeds::from_environment().is_some(), "too little was compared");
+}
+
+/// Finds the first of so many programs on which a default search with this flaw differs from the plain one at bounds up to 2, and prints it.
+///
+/// # Panics
+/// If there is none.
+pub fn assert_flaw_is_found(program: fn(u64) -> Program, manner: Manner, flaw: Flaw, programs: u64) {
+    let differs = |&seed: &u64| {
+        let program = program(seed);
+        let _alone = alone(&program);
+        let found = compare_each_bound(&program, manner, 2, MAX_EXECUTIONS, &|bound| {
+            vec![
+                ("plain", Box::new(ContextBounded::new(bound))),
+                ("flawed", Box::new(reduced(bound).flawed(flaw))),
+            ]
+        });
+        found.is_err()
+    };
+    let seed = (0..programs).find(differs);
+    let Some(seed) = seed else { panic!("{flaw:?} is not found by {programs} programs in {manner:?}") };
+    println!("{flaw:?}: {}", program(seed));
 }
