@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// For so long nothing comes from a process that has ended before it is taken to be all: on a busy machine, what has been printed is read late.
@@ -165,8 +165,7 @@ pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> 
             return Ok(outcome);
         }
     };
-    let mut child = command(launch, &channel_path).spawn()?;
-    let mut output = Output::follow(&mut child);
+    let (mut child, mut output) = spawn(command(launch, &channel_path))?;
     let patience = launch.watchdog.unwrap_or(DEFAULT_WATCHDOG) * PATIENCE;
     let mut heard = Instant::now();
     loop {
@@ -247,9 +246,7 @@ fn command(launch: &Launch<'_>, channel: &Path) -> Command {
         .envs(launch.environment.iter().map(|(name, value)| (name, value)))
         .env("ICB_CHANNEL", channel)
         .env("ICB_DIRECTORY", &launch.directory)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        .stdin(Stdio::null());
     before_it_begins(&mut command);
     command
 }
@@ -314,25 +311,34 @@ impl Channel {
     }
 }
 
-/// The end of what a process prints, on both of its streams in the order in which it arrives.
+/// Starts the process. Both of its streams are one pipe, so that what it prints keeps its order.
+fn spawn(mut command: Command) -> io::Result<(Child, Output)> {
+    let (reader, writer) = io::pipe()?;
+    let child = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
+    Ok((child, Output::follow(reader)))
+}
+
+/// The end of what a process prints.
 struct Output {
     pieces: Receiver<Vec<u8>>,
     kept: Vec<u8>,
 }
 
 impl Output {
-    fn follow(child: &mut Child) -> Output {
+    fn follow(mut stream: impl Read + Send + 'static) -> Output {
         let (sender, pieces) = mpsc::sync_channel(WAITING_PIECES);
-        if let Some(stream) = child.stdout.take() {
-            forward(stream, sender.clone());
-        }
-        if let Some(stream) = child.stderr.take() {
-            forward(stream, sender);
-        }
+        std::thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            while let Ok(count @ 1..) = stream.read(&mut buffer) {
+                if sender.send(buffer[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
         Output { pieces, kept: Vec::new() }
     }
 
-    /// Takes in what is printed, for so long or until both streams are closed; then it is true. Some print without end.
+    /// Takes in what is printed, for so long or until its streams are closed; then it is true. Some print without end.
     fn wait(&mut self, time: Duration) -> bool {
         let end = Instant::now() + time;
         loop {
@@ -370,17 +376,6 @@ impl Output {
     }
 }
 
-fn forward(mut stream: impl Read + Send + 'static, sender: SyncSender<Vec<u8>>) {
-    std::thread::spawn(move || {
-        let mut buffer = [0; 8192];
-        while let Ok(count @ 1..) = stream.read(&mut buffer) {
-            if sender.send(buffer[..count].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -404,10 +399,20 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn who_prints_without_end_does_not_hold_up() {
-        let mut child = Command::new("yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut output = Output::follow(&mut child);
+        let (mut child, mut output) = spawn(Command::new("yes")).unwrap();
         assert!(!output.wait(POLL));
         assert!(output.finish().contains("y\ny\n"));
         child.kill().and_then(|()| child.wait()).unwrap();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_printed_on_two_streams_keeps_its_order() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "for n in 1 2 3 4 5 6 7 8 9; do echo out $n; echo error $n >&2; done"]);
+        let (mut child, output) = spawn(shell).unwrap();
+        let expected: String = (1..10).map(|n| format!("out {n}\nerror {n}\n")).collect();
+        assert_eq!(output.finish(), expected);
+        child.wait().unwrap();
     }
 }
