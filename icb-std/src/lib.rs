@@ -37,6 +37,8 @@
 pub use ::std::*;
 
 #[cfg(icb)]
+pub mod alloc;
+#[cfg(icb)]
 pub mod arch;
 pub mod cell;
 pub mod model;

@@ -13,6 +13,7 @@ use super::coroutine::Coroutine;
 use super::execution::Execution;
 use super::memory_troubles::Owner;
 use super::perform::enter;
+use super::program_allocator;
 use super::running::Running;
 use crate::memory::shadow::{MemoryAccess, Trouble};
 use crate::program::{Granularity, Place};
@@ -147,7 +148,7 @@ pub(super) fn look_away() {
 pub(super) fn running_hooked() -> Option<&'static Running> {
     let running = HOOKS.with(|hooks| hooks.running.get());
     // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
-    (!running.is_null()).then(|| unsafe { &*running })
+    (!running.is_null()).then(|| unsafe { &*running }).filter(|running| !running.at_work.get())
 }
 
 /// Does this to the execution whose accesses are checked on this OS thread, if it goes on.
@@ -198,10 +199,14 @@ pub(super) fn accessed(hooked: Hooked) {
         hooks.running.get()
     });
     if running.is_null() {
+        program_allocator::is_found(hooked.address);
         return;
     }
     // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
-    check(unsafe { &*running }, hooked);
+    let running = unsafe { &*running };
+    if !running.at_work.get() && !program_allocator::holds(hooked.address) {
+        check(running, hooked);
+    }
 }
 
 /// An access to memory that others may reach is about to happen.

@@ -6,6 +6,7 @@ use super::allocator::POISON;
 use super::execution::Execution;
 use super::outsider::outside;
 use super::perform::{enter, halt, perform};
+use super::program_allocator;
 use super::running::{Running, running};
 use crate::program::{Granularity, Place};
 use crate::trace::table::{in_program, short_type};
@@ -47,11 +48,14 @@ pub(super) fn check_freed(
 pub fn cell(address: *const (), size: usize, type_name: &'static str, action: Action) -> bool {
     let location = Location::caller();
     let Some(running) = running() else {
-        outside(type_name, location);
+        outside(type_name, address, location);
         return false;
     };
     if size == 0 || running.quickly(|e| e.giving_up) {
         return true;
+    }
+    if program_allocator::holds(address.addr()) {
+        return false;
     }
     let operation =
         running.with(|e| Operation::new(action, e.object_at(Kind::Cell, address, type_name, location)));
@@ -111,7 +115,7 @@ fn check_again(address: *const (), check: impl FnOnce(&mut Execution, ObjectId) 
 pub fn count(address: *const (), type_name: &'static str, action: Action, strong: Option<usize>) -> bool {
     let location = Location::caller();
     let Some(running) = running() else {
-        outside(type_name, location);
+        outside(type_name, address, location);
         return false;
     };
     let object = running.with(|e| {

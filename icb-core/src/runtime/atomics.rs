@@ -7,7 +7,8 @@ use super::addressed::check_freed;
 use super::execution::{Execution, Next};
 use super::outsider::outside;
 use super::perform::suspend;
-use super::running::{Running, running};
+use super::program_allocator;
+use super::running::{Running, running, running_at_all};
 use super::threads::MAX_SPURIOUS_FAILURES;
 use crate::program::Place;
 use crate::trace::{Action, Mode, ObjectId, Operation, Ordering};
@@ -152,31 +153,32 @@ impl AtomicStep {
     }
 }
 
-/// Announces an atomic operation and lets the scheduler decide. `None` outside an execution. (An exchange: see
+/// Announces an atomic operation and lets the scheduler decide. `None` outside an execution, and where the variable is the global allocator's. (An exchange: see
 /// [`atomic_exchange`].)
 #[track_caller]
 #[inline]
 pub fn atomic(target: AtomicRef, action: Action) -> Option<AtomicStep> {
-    let Some(running) = running() else {
-        outside(target.of.name, Location::caller());
+    let Some(running) = running_at_all() else {
+        outside(target.of.name, target.address, Location::caller());
         return None;
     };
     running.note_registers();
     let object = enter(running, target, action, Location::caller());
-    Some(AtomicStep { running, object })
+    (object != ObjectId::NONE).then_some(AtomicStep { running, object })
 }
 
 /// [`atomic`] for an exchange that succeeds with these bits.
 #[track_caller]
 #[inline]
 pub fn atomic_exchange(target: AtomicRef, action: Action, expected: u64) -> Option<AtomicStep> {
-    if let Some(running) = running() {
+    if let Some(running) = running_at_all() {
         running.expected.set(expected);
     }
     atomic(target, action)
 }
 
-/// Announces an atomic operation, and returns when its thread has been chosen to take it: the variable's object. No part of it that
+/// Announces an atomic operation, and returns when its thread has been chosen to take it: the variable's object, or none if it is the global
+/// allocator's, which the engine uses too. No part of it that
 /// may wait returns to another one: where a thread goes on after a switch, the processor expects no return.
 #[inline(never)]
 fn enter(
@@ -185,6 +187,9 @@ fn enter(
     action: Action,
     place: &'static Location<'static>,
 ) -> ObjectId {
+    if running.at_work.get() {
+        return ObjectId::NONE;
+    }
     match running.quickly(|e| e.known_atomic(target)) {
         Some(object) => enter_known(running, target, object, action, place.into()),
         None => enter_unknown(running, target, action, place.into()),
@@ -194,6 +199,9 @@ fn enter(
 /// The variable has not been used before, or something has been freed.
 #[inline(never)]
 fn enter_unknown(running: &'static Running, target: AtomicRef, action: Action, place: Place) -> ObjectId {
+    if program_allocator::holds(target.address.addr()) {
+        return ObjectId::NONE;
+    }
     let object = running.with(|e| e.atomic_object(target, place));
     if running.quickly(|e| e.mixed.is_on) {
         return enter_checked(running, target, object, action, place);

@@ -393,20 +393,32 @@ pub fn outside(what: &str) {
 /// Tag of the first choice in the fingerprint, above those of all steps.
 const CHOSEN: u64 = 1 << 32;
 
+/// What a single choice may have: a larger one is made of several, digit by digit.
+const DIGIT: u64 = 1 << 24;
+
 /// `model::choose(n)`: every value below `n` is tried, at no cost. Outside an execution: 0.
 #[track_caller]
 #[must_use]
 pub fn choose(n: usize) -> usize {
     let Some(running) = running() else { return 0 };
-    running.with(|e| {
-        if n < 2 || e.giving_up {
+    running.with(|e| e.choose_below(n as u64) as usize)
+}
+
+impl Execution {
+    fn choose_below(&mut self, n: u64) -> u64 {
+        if n < 2 || self.giving_up {
             return 0;
         }
-        let index = e.branch(Operation::new(Action::Choose, ObjectId::NONE), n as u32, false);
+        if n > DIGIT {
+            let (last, rest) = ((n - 1) / DIGIT, (n - 1) % DIGIT);
+            let high = self.choose_below(last + 1);
+            return high * DIGIT + self.choose_below(if high == last { rest + 1 } else { DIGIT });
+        }
+        let index = self.branch(Operation::new(Action::Choose, ObjectId::NONE), n as u32, false);
         // Nothing else tells apart what the thread does with one number from what it does with another.
-        e.threads.mine().hash.begin_step(CHOSEN + u64::from(index));
-        index as usize
-    })
+        self.threads.mine().hash.begin_step(CHOSEN + u64::from(index));
+        u64::from(index)
+    }
 }
 
 /// The date at which every execution begins, since the epoch of Unix: 1 January 2024.

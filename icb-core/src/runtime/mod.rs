@@ -38,6 +38,7 @@ mod own_lock;
 mod panics;
 mod perform;
 mod program;
+mod program_allocator;
 mod promoted;
 mod registers;
 mod rounds;

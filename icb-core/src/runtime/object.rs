@@ -175,7 +175,7 @@ impl Handle {
     #[track_caller]
     pub fn perform(&self, init: ObjectInit, action: Action) -> Option<Effect> {
         let location = Location::caller();
-        let Some(running) = running() else { return outside(init.type_name, location) };
+        let Some(running) = running() else { return outside(&init, location) };
         let object = self.resolve(running, &init, location);
         let effect = perform(running, Operation::new(action, object), location, false);
         self.check_freed(running, &init, location);
@@ -191,7 +191,7 @@ impl Handle {
         changed: bool,
         location: &'static Location<'static>,
     ) -> Option<Effect> {
-        let Some(running) = running() else { return outside(init.type_name, location) };
+        let Some(running) = running() else { return outside(init, location) };
         let object = self.resolve(running, init, location);
         let effect = perform_here(running, || Operation::new(action, object), location, changed);
         Some(effect)
@@ -263,7 +263,7 @@ impl Handle {
     #[track_caller]
     pub fn perform_unlock(&self, init: ObjectInit, action: Action, changed: bool) -> Option<Effect> {
         let location = Location::caller();
-        let Some(running) = running() else { return outside(init.type_name, location) };
+        let Some(running) = running() else { return outside(&init, location) };
         let object = self.resolve(running, &init, location);
         Some(perform(running, Operation::new(action, object), location, changed))
     }
@@ -272,7 +272,7 @@ impl Handle {
     /// nothing.
     #[track_caller]
     pub fn unlock(&self, init: ObjectInit, changed: bool, guarded: &[MaybeUninit<u8>]) -> Option<Effect> {
-        let Some(running) = running() else { return outside(init.type_name, Location::caller()) };
+        let Some(running) = running() else { return outside(&init, Location::caller()) };
         if running.quickly(|e| e.threads.mine().rounds.watched != 0) {
             note_guarded(running, guarded);
         }
@@ -296,7 +296,7 @@ impl Handle {
         timeout: Option<Duration>,
     ) -> Option<Effect> {
         let location = Location::caller();
-        let Some(running) = running() else { return outside(init.type_name, location) };
+        let Some(running) = running() else { return outside(&init, location) };
         let other = mutex.resolve(running, &mutex_init, location);
         let object = self.resolve(running, &init, location);
         let timed = timeout.is_some();
@@ -314,7 +314,7 @@ impl Handle {
     #[track_caller]
     pub fn perform_timed(&self, init: ObjectInit, action: Action, timeout: Duration) -> Option<Effect> {
         let location = Location::caller();
-        let Some(running) = running() else { return outside(init.type_name, location) };
+        let Some(running) = running() else { return outside(&init, location) };
         let object = self.resolve(running, &init, location);
         running.with(|e| e.set_timeout(timeout));
         Some(perform(running, Operation::new(action, object), location, false))
@@ -322,8 +322,8 @@ impl Handle {
 }
 
 /// See [`outsider::outside`].
-fn outside(type_name: &'static str, location: &'static Location<'static>) -> Option<Effect> {
-    outsider::outside(type_name, location);
+fn outside(init: &ObjectInit, location: &'static Location<'static>) -> Option<Effect> {
+    outsider::outside(init.type_name, init.address, location);
     None
 }
 

@@ -1,6 +1,7 @@
 //! Threads that the model does not have: of the real `std`, or of C. Where one of them uses an object while an execution runs, nothing is
 //! proved: neither is it scheduled, nor does the object's lock keep it out.
 
+use super::program_allocator;
 use super::running::RUNNING;
 use crate::trace::{Failure, FailureKind, table};
 use std::panic::Location;
@@ -52,7 +53,11 @@ pub(super) fn rest() -> Option<Failure> {
 /// The calling thread uses an object outside any execution.
 #[cold]
 #[inline(never)]
-pub(super) fn outside(type_name: &'static str, location: &'static Location<'static>) {
+pub(super) fn outside(type_name: &'static str, address: *const (), location: &'static Location<'static>) {
+    // The engine's own threads allocate too.
+    if program_allocator::is_found(address.addr()) {
+        return;
+    }
     let watched = WATCHED.load(Relaxed);
     if watched != 0 && watched != this_thread() && !IS_SEEN.load(Relaxed) {
         SEEN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Use { type_name, location });

@@ -1,7 +1,7 @@
 //! Panics of the program under test: noted by a hook instead of being printed, reported when they are a failure.
 
 use super::execution::{Execution, GiveUp};
-use super::running::running;
+use super::running::{running, running_at_all};
 use super::threads::PanicNote;
 use crate::program::End;
 use crate::trace::table::{in_program, is_machinery_file, is_of_program};
@@ -21,7 +21,7 @@ fn put_in_front() {
     let in_front = InFront;
     std::panic::set_hook(Box::new(move |info| {
         let _goes_with_the_hook = &in_front;
-        match running() {
+        match running_at_all() {
             Some(running) => running.with(|e| note(e, info)),
             None => before(info),
         }

@@ -4,7 +4,9 @@ use super::allocator::Quarantine;
 use super::execution::{Execution, Settings};
 use super::heartbeat::Heartbeat;
 use super::running::Running;
-use super::{accesses, allocator, faults, hashing, image, leaks, left_panics, panics, time_stamps};
+use super::{
+    accesses, allocator, faults, hashing, image, leaks, left_panics, panics, program_allocator, time_stamps,
+};
 use crate::program::{Chooser, End, Observer, Outcome, Program};
 use crate::recording::Tape;
 use crate::trace::{Failure, FailureKind};
@@ -49,6 +51,7 @@ impl CoroutineProgram {
         panics::install();
         image::prepare();
         faults::prepare();
+        program_allocator::learn();
         let execution = UnsafeCell::new(Execution::new(settings, tape));
         let mut running = Box::new(Running { execution, at_work: Cell::new(false), expected: Cell::new(0) });
         let at_work = &raw const running.at_work;

@@ -61,7 +61,7 @@ impl Running {
     pub(super) fn note_registers(&self) {
         // SAFETY: as in `with`.
         let e = unsafe { &mut *self.execution.get() };
-        if e.notes_registers {
+        if e.notes_registers && !self.at_work.get() {
             e.registers.read_here();
             e.registers_noted();
         }
@@ -80,10 +80,17 @@ impl Running {
     }
 }
 
-/// The execution that runs on this OS thread. A part of what the program is compiled to: as a part of a function of ours it would
+/// The execution that runs on this OS thread, for the doors of the mirrored library: not while the engine is at work, which comes to a door
+/// only by a global allocator that uses what is mirrored. A part of what the program is compiled to: as a part of a function of ours it would
 /// make that function keep whatever it was given out of its way.
 #[inline(always)]
 pub(super) fn running() -> Option<&'static Running> {
+    running_at_all().filter(|running| !running.at_work.get())
+}
+
+/// The execution that runs on this OS thread, be the engine at work or not.
+#[inline(always)]
+pub(super) fn running_at_all() -> Option<&'static Running> {
     // SAFETY: the reference is used only by the calling operation, which runs on a coroutine of this execution (or
     // in its panic hook); `CoroutineProgram::run` keeps the execution in place until all of them are over or given
     // up for good.
@@ -94,7 +101,7 @@ pub(super) fn running() -> Option<&'static Running> {
 /// is looked whether the loop does the same each time.
 #[inline(always)]
 pub fn note_registers() {
-    if let Some(running) = running() {
+    if let Some(running) = running_at_all() {
         running.note_registers();
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{check_verdicts, executions, plain, verdict};
 use icb_std::hint::spin_loop;
-use icb_std::model::{Builder, FailureKind, Reduction, choose};
+use icb_std::model::{Builder, FailureKind, Reduction, Strategy, choose};
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Condvar, Mutex, mpsc};
 use icb_std::thread;
@@ -273,6 +273,21 @@ fn every_number_is_chosen_for_free() {
     });
     assert_eq!(executions(&report), [6, 0, 0, 0]);
     assert!(report.exhausted());
+}
+
+/// A number that does not fit into one choice is chosen digit by digit, and no number above is left out or made up.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn large_numbers_are_chosen_too() {
+    for n in [(1 << 32) + 1, (1 << 29) + 1, usize::MAX] {
+        let report = plain().max_executions(100).explore(move || assert!(choose(n) < n));
+        assert_eq!((report.bounds[0].executions, report.exhausted()), (100, false), "{n}");
+        let body = move || assert!(choose(n) <= n / 2, "a large number");
+        let report = plain().strategy(Strategy::Random { seed: 1 }).max_executions(300).explore(body);
+        let schedule = report.failure.unwrap().schedule;
+        let replayed = plain().replay(schedule).explore(body).failure.unwrap();
+        assert_eq!((replayed.kind, &*replayed.message), (FailureKind::Panic, "a large number"), "{n}");
+    }
 }
 
 /// What is chosen is part of the state that an execution leads to.
