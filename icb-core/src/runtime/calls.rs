@@ -394,7 +394,7 @@ pub fn outside(what: &str) {
 const CHOSEN: u64 = 1 << 32;
 
 /// What a single choice may have: a larger one is made of several, digit by digit.
-const DIGIT: u64 = 1 << 24;
+const DIGIT: u64 = 1 << 16;
 
 /// `model::choose(n)`: every value below `n` is tried, at no cost. Outside an execution: 0.
 #[track_caller]
