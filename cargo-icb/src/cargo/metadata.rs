@@ -1,6 +1,5 @@
 //! The user's workspace: its packages, its target directory, what its manifests say about harnesses.
 
-use super::swap::names;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use crate::report::notice;
@@ -70,18 +69,19 @@ impl Workspace {
 
     /// The members that a selection means.
     pub(crate) fn selected(&self, targets: &TargetArgs) -> Vec<&Package> {
-        let named = |specs: &[String], package: &Package| {
-            let version = package.version.to_string();
-            specs.iter().any(|spec| names(spec, package.name.as_str(), &version))
-        };
-        let is_meant = |package: &&Package| {
+        let named = |specs: &[String], package: &Package| specs.iter().any(|spec| is_meant(spec, package));
+        let is_selected = |package: &&Package| {
             if !targets.package.is_empty() {
                 return named(&targets.package, package);
             }
-            (targets.workspace || self.default_members.contains(&package.id))
-                && !named(&targets.exclude, package)
+            (targets.workspace || self.is_default(package)) && !named(&targets.exclude, package)
         };
-        self.packages.iter().filter(is_meant).collect()
+        self.packages.iter().filter(is_selected).collect()
+    }
+
+    /// Whether cargo means a member where no package is named.
+    pub(super) fn is_default(&self, package: &Package) -> bool {
+        self.default_members.contains(&package.id)
     }
 
     /// A member by its name.
@@ -102,32 +102,6 @@ impl Workspace {
     /// Whether the workspace has a package of this name.
     pub(crate) fn has_package(&self, name: &str) -> bool {
         self.packages.iter().any(|package| package.name.as_str() == name)
-    }
-
-    /// Refuses plain package names that the workspace does not have.
-    pub(crate) fn check_selection(&self, targets: &TargetArgs) -> Result<(), Error> {
-        let plain = |spec: &&String| spec.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
-        match targets
-            .package
-            .iter()
-            .chain(&targets.exclude)
-            .filter(plain)
-            .find(|spec| !self.has_package(spec))
-        {
-            None => Ok(()),
-            Some(missing) => {
-                let mut names: Vec<&str> =
-                    self.packages.iter().map(|package| package.name.as_str()).collect();
-                if names.is_empty() {
-                    names.push("none");
-                }
-                Err(Error::Usage(format!(
-                    "there is no package `{missing}` in the workspace {}; it has {}",
-                    self.root.display(),
-                    names.join(", ")
-                )))
-            }
-        }
     }
 
     /// Makes sure that no other `cargo icb` works in the same directory.
@@ -153,6 +127,22 @@ impl Workspace {
         file.lock().map_err(doing)?;
         Ok(file)
     }
+}
+
+/// Whether a specification means a package, as cargo reads it: `name`, `name@1.2`, a pattern, or a URL.
+pub(super) fn is_meant(spec: &str, package: &Package) -> bool {
+    let (id, spec) = (package.id.repr.trim_start_matches("path+"), spec.trim_start_matches("path+"));
+    if spec.contains("://") {
+        let rest = id.strip_prefix(spec);
+        return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '@']));
+    }
+    let name = package.name.as_str();
+    if let Some((wanted, version)) = spec.split_once(['@', ':']) {
+        let rest = package.version.to_string();
+        let rest = rest.strip_prefix(version);
+        return wanted == name && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    }
+    glob::Pattern::new(spec).map_or(spec == name, |pattern| pattern.matches(name))
 }
 
 /// The member in whose directory cargo is called; at the root of a workspace, what its manifest says.

@@ -4,7 +4,7 @@
 
 use super::builder::{OnRace, ReductionKind};
 use crate::program::Granularity;
-use crate::trace::{Schedule, Shard, StrategyKind};
+use crate::trace::{STACK_SIZES, Schedule, Shard, StrategyKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,9 +13,6 @@ const REDUCTIONS: [(&str, ReductionKind); 3] = [
     ("partial-order", ReductionKind::PartialOrder),
     ("visited", ReductionKind::Visited),
 ];
-
-/// Bytes of a thread's stack, at most: a larger one is a slip, and no system gives it.
-const MAX_STACK_SIZE: u64 = 1 << 36;
 
 /// The longest duration, thirty years: the clocks of a system end somewhere.
 const MAX_DURATION: Duration = Duration::from_secs(30 * 366 * 86400);
@@ -303,14 +300,13 @@ impl Settings {
                     .into(),
             );
         }
-        if self.stack_size < 16 * 1024 {
-            return Err(format!("a stack of {} bytes is too small; give at least 16384", self.stack_size));
+        let (least, most) = (STACK_SIZES.start(), STACK_SIZES.end());
+        let size = self.stack_size as u64;
+        if size < *least {
+            return Err(format!("a stack of {size} bytes is too small; give at least {least}"));
         }
-        if self.stack_size as u64 > MAX_STACK_SIZE {
-            return Err(format!(
-                "a stack of {} bytes is too large; give at most {MAX_STACK_SIZE}",
-                self.stack_size
-            ));
+        if size > *most {
+            return Err(format!("a stack of {size} bytes is too large; give at most {most}"));
         }
         if self.check_leaks && !crate::runtime::allocator_is_installed() {
             return Err("leaks are found by icb's allocator, which is not the global allocator here; turn the feature \
