@@ -481,5 +481,11 @@ pub(super) fn rustc(arguments: &[&str]) -> Result<String, Error> {
 pub(crate) fn host() -> Result<String, Error> {
     let text = rustc_version()?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| Error::Internal("rustc -vV names no host".to_owned()))
+    host.map(str::to_owned).ok_or_else(|| {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        Error::Usage(format!(
+            "{} -vV names no host, as a compiler of Rust does; set RUSTC to one, or unset it and have `rustc` in the path",
+            rustc.display()
+        ))
+    })
 }

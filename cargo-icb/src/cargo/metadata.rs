@@ -1,5 +1,6 @@
 //! The user's workspace: its packages, its target directory, what its manifests say about harnesses.
 
+use super::build::cargo;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use crate::report::notice;
@@ -179,11 +180,21 @@ fn execute(mut command: MetadataCommand, build: &BuildArgs) -> Result<Metadata, 
     if let Some(path) = &build.manifest_path {
         command.manifest_path(path);
     }
-    command.exec().map_err(|error| match error {
-        cargo_metadata::Error::CargoMetadata { stderr } => {
-            Error::Usage(stderr.trim().trim_start_matches("error: ").to_owned())
-        }
-        other => Error::internal("cannot run cargo metadata", other),
+    command.exec().map_err(|error| {
+        let reason = match error {
+            cargo_metadata::Error::CargoMetadata { stderr } if !stderr.trim().is_empty() => {
+                return Error::Usage(stderr.trim().trim_start_matches("error: ").to_owned());
+            }
+            cargo_metadata::Error::CargoMetadata { .. } => "it fails and says nothing".to_owned(),
+            cargo_metadata::Error::Io(error) => error.to_string(),
+            cargo_metadata::Error::NoJson => "it tells nothing of the workspace".to_owned(),
+            other => return Error::internal("cannot understand cargo metadata", other),
+        };
+        let cargo = cargo();
+        Error::Usage(format!(
+            "cannot ask {} for the workspace: {reason}; set CARGO to a cargo, or unset it and have `cargo` in the path",
+            cargo.display()
+        ))
     })
 }
 

@@ -10,6 +10,7 @@ use crate::nearest::{did_you_mean, instead_of};
 use cargo_metadata::{Package, Target};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// Refuses what is not there.
 ///
@@ -24,7 +25,8 @@ pub(super) fn check(workspace: &Workspace, targets: &TargetArgs, options: &Build
     if let Some(profile) = &options.profile {
         check_profile(profile, &workspace.root, &config)?;
     }
-    check_triple(options, &config)
+    check_triple(options, &config)?;
+    check_wrapper(&config)
 }
 
 fn check_packages(workspace: &Workspace, targets: &TargetArgs) -> Result<(), Error> {
@@ -232,6 +234,19 @@ fn check_triple(options: &BuildArgs, config: &Config) -> Result<(), Error> {
         )));
     }
     Ok(())
+}
+
+/// Cargo does so too, but only where the wrapper is the only one.
+fn check_wrapper(config: &Config) -> Result<(), Error> {
+    let Some(wrapper) = config.wrapper().filter(|wrapper| !wrapper.is_empty()) else { return Ok(()) };
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let tried = Command::new(&wrapper).arg(rustc).arg("-vV").stdin(Stdio::null()).output();
+    tried.map(drop).map_err(|error| {
+        Error::Usage(format!(
+            "cannot run the compiler wrapper {}: {error}; see RUSTC_WRAPPER, and build.rustc-wrapper of cargo's configuration",
+            wrapper.display()
+        ))
+    })
 }
 
 #[cfg(test)]
