@@ -410,7 +410,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, alias = "all")]
     pub(crate) workspace: bool,
     /// Leave out a package
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", requires = "workspace")]
     pub(crate) exclude: Vec<String>,
     /// Test the library
     #[arg(long)]
@@ -689,6 +689,7 @@ mod tests {
             ("cargo-icb test --shard 1/0", "at least one shard"),
             ("cargo-icb test --shard 1/99999", "at most 10000 shards"),
             ("cargo-icb test --shard 1/2:3/2", "there are 2 shards"),
+            ("cargo-icb test --exclude a", "--workspace"),
             ("cargo-icb diff x --bounds 1", "two bounds are"),
             ("cargo-icb diff x --bounds 1,1", "give two different bounds"),
         ] {

@@ -353,9 +353,16 @@ pub(crate) fn parse_limit(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Most that are at work at a time: with many more, cargo cannot begin.
+const MAX_JOBS: usize = 4096;
+
 /// Reads how many are at work at a time.
 pub(crate) fn parse_jobs(text: &str) -> Result<NonZeroUsize, String> {
-    NonZeroUsize::new(parse_whole(text)?).ok_or_else(|| "0 at a time do nothing; give at least 1".to_owned())
+    match parse_whole(text)? {
+        0 => Err("0 at a time do nothing; give at least 1".to_owned()),
+        more if more > MAX_JOBS => Err(format!("no machine does so many at a time; give at most {MAX_JOBS}")),
+        jobs => NonZeroUsize::new(jobs).ok_or_else(String::new),
+    }
 }
 
 /// Reads the size of a stack.
@@ -426,6 +433,7 @@ mod tests {
             (parse_limit("-1"), "a whole number from 0 to 18446744073709551615"),
             (parse_limit("99999999999999999999"), "a whole number"),
             (parse_whole::<u32>("4294967296").map(u64::from), "from 0 to 4294967295"),
+            (parse_jobs("100000").map(|jobs| jobs.get() as u64), "give at most 4096"),
             (parse_jobs("0").map(|jobs| jobs.get() as u64), "give at least 1"),
             (parse_stack_size("1"), "from 16384 to 68719476736 bytes"),
             (parse_stack_size("999999999999999"), "from 16384 to"),

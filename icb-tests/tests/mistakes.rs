@@ -107,6 +107,14 @@ fn what_the_environment_lacks_is_named() {
     let (code, said) = test("RUSTC");
     assert!(said.contains("/none") && !said.contains("panicked"), "{said}");
     assert!(code == Some(USAGE) || code == Some(NOT_BUILT), "{said}");
+    for (name, words) in [
+        ("CARGO", "cannot ask /none for the workspace: "),
+        ("RUSTC_WRAPPER", "cannot run the compiler wrapper /none: "),
+    ] {
+        let (code, said) = test(name);
+        assert!(said.contains(words) && said.contains(name), "{said}");
+        assert_eq!(code, Some(USAGE), "{said}");
+    }
     // A file where the tests' processes are to keep theirs.
     check("test --test holding counts --max-bound 0", PASSED, &[]);
     let work = target().join("icb/work");

@@ -277,6 +277,12 @@ impl<'a> Recipe<'a> {
     pub(crate) fn wrapper(&self) -> Result<swap::Environment, Error> {
         let itself =
             std::env::current_exe().map_err(|error| Error::internal("cannot find this executable", error))?;
+        if !itself.exists() {
+            return Err(Error::Usage(format!(
+                "{} is not there any more, so that cargo cannot call it: it was replaced or removed meanwhile; run the command again",
+                itself.display()
+            )));
+        }
         let next = self.config.wrapper().map(|users| (wrapper::NEXT, users));
         Ok([("RUSTC_WRAPPER", itself.into_os_string())].into_iter().chain(next).collect())
     }

@@ -100,16 +100,15 @@ impl Config {
 
     /// The user's own compiler wrapper.
     pub(crate) fn wrapper(&self) -> Option<OsString> {
-        let variable = |name| std::env::var_os(name);
-        variable("RUSTC_WRAPPER")
-            .or_else(|| variable("CARGO_BUILD_RUSTC_WRAPPER"))
-            .or_else(|| self.configured_wrapper())
+        let given = ["RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER"].into_iter().find_map(std::env::var_os);
+        let here = || std::env::current_dir().unwrap_or_default();
+        given.map(|path| placed(path, &here())).or_else(|| self.configured_wrapper())
     }
 
     fn configured_wrapper(&self) -> Option<OsString> {
         self.tables.iter().zip(&self.directories).find_map(|(table, directory)| {
             let path = table.get("build")?.get("rustc-wrapper")?.as_str()?;
-            Some(if path.contains('/') { directory.join(path).into_os_string() } else { path.into() })
+            Some(placed(path.into(), directory))
         })
     }
 
@@ -220,10 +219,15 @@ fn target_variable(triple: &str, setting: &str) -> String {
 /// A command whose program is looked for in the path, unless a directory stands before its name: relative to this one.
 fn command_words<'a>(words: impl Iterator<Item = &'a str>, directory: &Path) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.map(OsString::from).collect();
-    if let Some(program) = words.first_mut().filter(|program| program.to_string_lossy().contains('/')) {
-        *program = directory.join(&*program).into_os_string();
+    if let Some(program) = words.first_mut() {
+        *program = placed(std::mem::take(program), directory);
     }
     words
+}
+
+/// A program that is looked for in the path, unless a directory stands before its name: relative to this one.
+fn placed(program: OsString, directory: &Path) -> OsString {
+    if program.to_string_lossy().contains('/') { directory.join(program).into_os_string() } else { program }
 }
 
 /// The value of `RUSTC_BOOTSTRAP` under which these crates may use unstable features, besides those that the user names.

@@ -1,6 +1,7 @@
 //! The user's workspace: its packages, its target directory, what its manifests say about harnesses.
 
 use super::build::cargo;
+use super::tests::TargetId;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use crate::report::notice;
@@ -103,6 +104,14 @@ impl Workspace {
     /// Whether the workspace has a package of this name.
     pub(crate) fn has_package(&self, name: &str) -> bool {
         self.packages.iter().any(|package| package.name.as_str() == name)
+    }
+
+    /// Whether a member has a target.
+    pub(crate) fn has_target(&self, wanted: &TargetId) -> bool {
+        let mut members = self.packages.iter().filter(|package| package.name.as_str() == wanted.package);
+        members.any(|package| {
+            package.targets.iter().any(|target| TargetId::new(&wanted.package, target) == *wanted)
+        })
     }
 
     /// Makes sure that no other `cargo icb` works in the same directory.

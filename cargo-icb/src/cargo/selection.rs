@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 pub(super) fn check(workspace: &Workspace, targets: &TargetArgs, options: &BuildArgs) -> Result<(), Error> {
     check_packages(workspace, targets)?;
     let selected = workspace.selected(targets);
-    check_targets(&selected, targets)?;
+    check_targets(&selected, targets, options)?;
     check_features(workspace, &selected, options)?;
     let config = Config::here()?;
     if let Some(profile) = &options.profile {
@@ -75,7 +75,7 @@ fn is_library(target: &Target) -> bool {
         || target.is_custom_build())
 }
 
-fn check_targets(selected: &[&Package], targets: &TargetArgs) -> Result<(), Error> {
+fn check_targets(selected: &[&Package], targets: &TargetArgs, options: &BuildArgs) -> Result<(), Error> {
     let all = || selected.iter().flat_map(|package| &package.targets);
     if targets.lib && !selected.is_empty() && !all().any(is_library) {
         return Err(Error::Usage(format!(
@@ -95,8 +95,55 @@ fn check_targets(selected: &[&Package], targets: &TargetArgs) -> Result<(), Erro
                 instead_of(missing, &known)
             )));
         }
+        for name in names {
+            check_required(selected, &|target| is_one(target) && target.name == *name, options)
+                .map_err(|lacks| Error::Usage(format!("{option} {name}: {lacks}")))?;
+        }
     }
     Ok(())
+}
+
+/// Refuses a target that is named, and whose features are not turned on in any package that has it.
+fn check_required(
+    selected: &[&Package],
+    is_named: &dyn Fn(&Target) -> bool,
+    options: &BuildArgs,
+) -> Result<(), String> {
+    let mut lacking = None;
+    for package in selected {
+        let on = features_on(package, options);
+        // Of a feature of a dependency, cargo knows.
+        let lacks = |name: &&String| !name.contains('/') && !on.contains(name.as_str());
+        for target in package.targets.iter().filter(|target| is_named(target)) {
+            let Some(feature) = target.required_features.iter().find(lacks) else { return Ok(()) };
+            lacking = Some(format!(
+                "it needs the feature `{feature}` of the package {}, which is not turned on; add --features {feature}",
+                package.name
+            ));
+        }
+    }
+    lacking.map_or(Ok(()), Err)
+}
+
+/// The features of a package that are on.
+fn features_on<'a>(package: &'a Package, options: &BuildArgs) -> BTreeSet<&'a str> {
+    let is_asked_for = |feature: &str| {
+        options.all_features
+            || feature == "default" && !options.no_default_features
+            || feature_names(options).any(|name| {
+                let (of, name) = name.split_once('/').unwrap_or((package.name.as_str(), name));
+                of == package.name.as_str() && name == feature
+            })
+    };
+    let known = package.features.keys().map(String::as_str);
+    let mut open: Vec<&str> = known.filter(|feature| is_asked_for(feature)).collect();
+    let mut on = BTreeSet::new();
+    while let Some(feature) = open.pop() {
+        if on.insert(feature) {
+            open.extend(package.features.get(feature).into_iter().flatten().map(String::as_str));
+        }
+    }
+    on
 }
 
 /// `the package a`, `the packages a, b`.
@@ -251,8 +298,11 @@ fn check_wrapper(config: &Config) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::TargetId;
     use super::*;
     use std::fs;
+
+    const ONE: &str = "[features]\nquick = []\nslow = [\"quick\"]\n[[test]]\nname = \"strict\"\nrequired-features = [\"quick\"]\n";
 
     /// Two members: one with targets of all kinds and features, one without a library.
     fn workspace(directory: &Path) -> Workspace {
@@ -265,16 +315,18 @@ mod tests {
             "Cargo.toml",
             "[workspace]\nresolver = \"3\"\nmembers = [\"one\", \"two\"]\n[profile.fast]\ninherits = \"release\"\n",
         );
-        for (name, more) in
-            [("one", "[features]\nquick = []\nslow = []\n"), ("two", "[features]\nloud = []\n")]
-        {
+        for (name, more) in [("one", ONE), ("two", "[features]\nloud = []\n")] {
             let package = format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2024\"\n");
             write(&format!("{name}/Cargo.toml"), &(package + more));
         }
         write("one/src/lib.rs", "");
-        for path in
-            ["one/tests/holding.rs", "one/examples/demo.rs", "one/benches/speed.rs", "two/src/main.rs"]
-        {
+        for path in [
+            "one/tests/strict.rs",
+            "one/tests/holding.rs",
+            "one/examples/demo.rs",
+            "one/benches/speed.rs",
+            "two/src/main.rs",
+        ] {
             write(path, "fn main() {}");
         }
         let options = BuildArgs { manifest_path: Some(directory.join("Cargo.toml")), ..BuildArgs::default() };
@@ -308,7 +360,7 @@ mod tests {
             (
                 TargetArgs { test: words("holdin"), ..targets() },
                 options(),
-                "--test holdin: there is no integration test of this name in the packages one, two; of its kind there is holding (did you mean `holding`?)",
+                "--test holdin: there is no integration test of this name in the packages one, two; of its kind there is holding, strict (did you mean `holding`?)",
             ),
             (
                 TargetArgs { bin: words("one"), ..one() },
@@ -368,6 +420,15 @@ mod tests {
             ..TargetArgs::default()
         };
         assert_eq!(workspace.selected(&targets).len(), 2);
+        for (package, label, is_there) in [
+            ("one", "lib", true),
+            ("one", "holding", true),
+            ("two", "bin:two", true),
+            ("two", "holding", false),
+        ] {
+            let id = TargetId { package: package.to_owned(), label: label.to_owned() };
+            assert_eq!(workspace.has_target(&id), is_there, "{id}");
+        }
         for profile in ["fast", "dev", "release"] {
             let options = BuildArgs {
                 features: words("quick,loud two/loud serde/derive"),
@@ -377,6 +438,23 @@ mod tests {
             };
             check(&workspace, &targets, &options).unwrap();
         }
+    }
+
+    #[test]
+    fn a_target_that_needs_a_feature_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = workspace(directory.path());
+        let targets = TargetArgs { test: words("strict"), ..TargetArgs::default() };
+        let error = check(&workspace, &targets, &BuildArgs::default()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("--test strict: it needs the feature `quick` of the package one"),
+            "{error}"
+        );
+        for features in ["quick", "slow", "one/quick"] {
+            let options = BuildArgs { features: words(features), ..BuildArgs::default() };
+            check(&workspace, &targets, &options).unwrap();
+        }
+        check(&workspace, &targets, &BuildArgs { all_features: true, ..BuildArgs::default() }).unwrap();
     }
 
     #[test]

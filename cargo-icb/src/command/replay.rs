@@ -65,6 +65,14 @@ pub(super) fn with_checked_test(
     let _lock = workspace.lock()?;
     let wanted = wanted(arguments, &workspace)?;
     wanted.search.check()?;
+    if let Some(id) = wanted.stored.as_ref().map(StoredFailure::id)
+        && !workspace.has_target(&id.target)
+    {
+        return Err(Error::NotStored(format!(
+            "the stored failure of {id} is of a target that the workspace {} has no more; if it has been renamed, run `cargo icb test` again",
+            workspace.root.display()
+        )));
+    }
     check(&wanted.schedule)?;
     let build = build::build(&workspace, &wanted.targets, &wanted.build)?;
     let all = FilterArgs { include_ignored: true, ..FilterArgs::default() };
@@ -237,9 +245,9 @@ fn choose<'a>(arguments: &ReplayArgs, wanted: &Wanted, tests: &'a [Test<'a>]) ->
     let ids: Vec<String> = tests.iter().map(|test| test.id.to_string()).collect();
     let borrowed: Vec<&str> = ids.iter().map(String::as_str).collect();
     match resolve(&name, &borrowed).as_slice() {
-        [] => {
-            Err(Error::NoTests(format!("there is no test `{name}` in what was built; has it been renamed?")))
-        }
+        [] => Err(Error::NoTests(format!(
+            "there is no test `{name}` in what was built; if it has been renamed, run `cargo icb test` again"
+        ))),
         [one] => Ok(&tests[borrowed.iter().position(|id| id == one).unwrap_or_default()]),
         several => {
             Err(Error::Usage(format!("`{name}` could be any of {}; give the whole name", several.join(", "))))

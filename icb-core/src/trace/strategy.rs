@@ -43,6 +43,8 @@ pub enum StrategyKind {
 pub const STRATEGY_WORDS: &str = "icb, dfs, db:DEPTH, idfs, random[:SEED], pct[:DEPTH[:SEED]], delay, kiss";
 
 const PRIORITY_DEPTH: u32 = 3;
+/// There are fewer steps in most executions.
+const MAX_PRIORITY_DEPTH: u64 = 10_000;
 
 impl StrategyKind {
     /// Whether the search goes by bounds that claim something about preemptions, so that a test can be taken from one bound to
@@ -107,8 +109,12 @@ impl FromStr for StrategyKind {
             u32::try_from(number)
                 .map_err(|_| format!("`{text}` goes too deep; give DEPTH, as in db:DEPTH, at most {most}"))
         };
-        if let ("pct", Some(0)) = (name, numbers.first()) {
-            return Err(format!("`{text}` looks for no bug; give pct a depth of at least 1, as in pct:3"));
+        if let ("pct", Some(depth)) = (name, numbers.first())
+            && !(1..=MAX_PRIORITY_DEPTH).contains(depth)
+        {
+            return Err(format!(
+                "`{text}` looks for no bug that there is; give pct a depth of at least 1 and at most {MAX_PRIORITY_DEPTH}, as in pct:3"
+            ));
         }
         Ok(match (name, numbers.as_slice()) {
             ("icb", []) => StrategyKind::ContextBounded,
@@ -155,6 +161,8 @@ mod tests {
         for text in ["", "luck", "db", "db:x", "db:1:2", "icb:1", "db:99999999999"] {
             assert!(text.parse::<StrategyKind>().unwrap_err().contains("db:DEPTH"), "{text}");
         }
-        assert!("pct:0:1".parse::<StrategyKind>().unwrap_err().contains("a depth of at least 1"));
+        for text in ["pct:0:1", "pct:10001", "pct:4294967295"] {
+            assert!(text.parse::<StrategyKind>().unwrap_err().contains("a depth of at least 1"), "{text}");
+        }
     }
 }

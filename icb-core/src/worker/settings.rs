@@ -14,6 +14,9 @@ const REDUCTIONS: [(&str, ReductionKind); 3] = [
     ("visited", ReductionKind::Visited),
 ];
 
+/// Of a stack with more bytes it is tried whether there is one, before anything is explored: later it would be told as a failure of the test.
+const LARGE_STACK: u64 = 1 << 26;
+
 /// The longest duration, thirty years: the clocks of a system end somewhere.
 const MAX_DURATION: Duration = Duration::from_secs(30 * 366 * 86400);
 
@@ -308,6 +311,13 @@ impl Settings {
         if size > *most {
             return Err(format!("a stack of {size} bytes is too large; give at most {most}"));
         }
+        if size > LARGE_STACK
+            && let Err(error) = crate::runtime::try_stack(self.stack_size)
+        {
+            return Err(format!(
+                "there is no memory for a stack of {size} bytes ({error}); give a smaller one"
+            ));
+        }
         if self.check_leaks && !crate::runtime::allocator_is_installed() {
             return Err("leaks are found by icb's allocator, which is not the global allocator here; turn the feature \
                         `allocator` of icb-std on, or make icb_core::runtime::Allocator the #[global_allocator]"
@@ -369,6 +379,7 @@ mod tests {
             ("ICB_MAX_SECONDS", "-1", "number of seconds"),
             ("ICB_REPLAY", "0*3", "begins with"),
             ("ICB_STACK_SIZE", "10", "16384"),
+            ("ICB_STACK_SIZE", "68719476737", "at most 68719476736"),
         ] {
             let error = applied(&[(name, text)]).unwrap_err();
             assert!(error.contains(hint), "{error}");
