@@ -1,12 +1,13 @@
 //! The command line: what can be asked for. What it means is in `command`.
 
 use crate::exit_code::{Error, HELP};
-use crate::settings::{Bound, Search, parse_seconds};
+use crate::settings::{Bound, Search, parse_jobs, parse_limit, parse_seconds, parse_whole};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use icb_core::trace::Shard;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
 
 /// Systematic concurrency testing: runs tests under every interleaving, fewest preemptions first.
 #[derive(Debug, Parser)]
@@ -48,6 +49,20 @@ pub(crate) enum Command {
     Timeline(TimelineArgs),
 }
 
+impl Command {
+    /// The name of a subcommand that runs tests under settings.
+    pub(crate) fn runs_tests(&self) -> Option<&'static str> {
+        match self {
+            Command::Test(_) => Some("test"),
+            Command::Replay(_) => Some("replay"),
+            Command::Coverage(_) => Some("coverage"),
+            Command::Diff(_) => Some("diff"),
+            Command::Timeline(_) => Some("timeline"),
+            Command::List(_) | Command::Show(_) | Command::Merge(_) => None,
+        }
+    }
+}
+
 /// Arguments of `cargo icb diff`.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
@@ -74,7 +89,13 @@ pub(crate) struct DiffArgs {
 /// Reads `0,1`.
 fn two_bounds(text: &str) -> Result<(u32, u32), String> {
     let pair = text.split_once(',').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
-    pair.ok_or_else(|| "two bounds are two numbers of preemptions, such as 0,1".to_owned())
+    match pair {
+        Some((first, second)) if first == second => {
+            Err("an execution is not compared with itself; give two different bounds, such as 0,1".to_owned())
+        }
+        Some(pair) => Ok(pair),
+        None => Err("two bounds are two numbers of preemptions, such as 0,1".to_owned()),
+    }
 }
 
 /// Arguments of `cargo icb timeline`.
@@ -120,19 +141,42 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Refuses two reports in one file.
+    /// Refuses two reports in one file, and files that cannot be written: it is better known before the run than after it.
     ///
     /// # Errors
     /// In one sentence.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        match (&self.junit, &self.sarif) {
-            (Some(junit), Some(sarif)) if junit == sarif => Err(Error::Usage(format!(
+        if let (Some(junit), Some(sarif)) = (&self.junit, &self.sarif)
+            && junit == sarif
+        {
+            return Err(Error::Usage(format!(
                 "--junit and --sarif would both write {}; give each a file of its own",
                 junit.display()
-            ))),
-            _ => Ok(()),
+            )));
         }
+        for (option, path) in [("--junit", &self.junit), ("--sarif", &self.sarif)] {
+            if let Some(path) = path {
+                can_be_written(path).map_err(|error| {
+                    Error::Usage(format!(
+                        "{option}: cannot write {}: {error}; name another file",
+                        path.display()
+                    ))
+                })?;
+            }
+        }
+        Ok(())
     }
+}
+
+/// Whether a file can be written, which is left as it is.
+fn can_be_written(path: &Path) -> std::io::Result<()> {
+    if path.exists() {
+        return OpenOptions::new().append(true).open(path).map(drop);
+    }
+    let directory =
+        path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory)?;
+    tempfile::NamedTempFile::new_in(directory).map(drop)
 }
 
 /// Arguments of `cargo icb show`.
@@ -184,7 +228,18 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "N", default_value = "2", env = "ICB_MAX_BOUND", allow_negative_numbers = true)]
     pub(crate) max_bound: Bound,
     /// Search the last bound at once, which is sooner done where nothing fails; a test that fails is then searched bound by bound
-    #[arg(long)]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        action = clap::ArgAction::Set,
+        default_value = "false",
+        hide_default_value = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_AT_ONCE"
+    )]
     pub(crate) at_once: bool,
     /// Go on with what an earlier run of the same command was stopped at
     #[arg(long)]
@@ -193,7 +248,7 @@ pub(crate) struct TestArgs {
     #[arg(long = "max-time", value_name = "DURATION", value_parser = parse_seconds, allow_negative_numbers = true)]
     pub(crate) run_time: Option<f64>,
     /// Stop the run after so many executions of all tests
-    #[arg(long = "max-run-executions", value_name = "N")]
+    #[arg(long = "max-run-executions", value_name = "N", value_parser = parse_limit, allow_negative_numbers = true)]
     pub(crate) run_executions: Option<u64>,
     /// Keep what is left for the next bound on disk as soon as it is more than 8 MiB (--reduction none; the default search keeps little)
     #[arg(long)]
@@ -228,11 +283,11 @@ pub(crate) struct ReplayArgs {
     #[arg(id = "TEST_NAME", value_name = "TEST")]
     pub(crate) test: String,
     /// Replay this schedule instead of the stored one
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", env = "ICB_REPLAY")]
     pub(crate) schedule: Option<String>,
-    /// With --schedule: which call of `model` in the test, counted from 0
-    #[arg(long, value_name = "N", default_value = "0", requires = "schedule")]
-    pub(crate) model: u32,
+    /// With --schedule: which call of `model` in the test, counted from 0 [default: 0]
+    #[arg(long, value_name = "N", env = "ICB_REPLAY_MODEL", value_parser = parse_whole::<u32>, allow_negative_numbers = true)]
+    pub(crate) model: Option<u32>,
     #[command(flatten)]
     pub(crate) search: Search,
     #[command(flatten)]
@@ -355,7 +410,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, alias = "all")]
     pub(crate) workspace: bool,
     /// Leave out a package
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", requires = "workspace")]
     pub(crate) exclude: Vec<String>,
     /// Test the library
     #[arg(long)]
@@ -508,7 +563,7 @@ pub(crate) struct BuildArgs {
     #[serde(skip)]
     pub(crate) target_dir: Option<PathBuf>,
     /// How many compilers, and then how many tests, run at a time [default: number of cores]
-    #[arg(short, long, value_name = "N", alias = "test-threads")]
+    #[arg(short, long, value_name = "N", alias = "test-threads", value_parser = parse_jobs, allow_negative_numbers = true)]
     #[serde(skip)]
     pub(crate) jobs: Option<std::num::NonZeroUsize>,
     /// Require that Cargo.lock is up to date
@@ -620,7 +675,23 @@ mod tests {
             ("cargo-icb tset", "test"),
             ("cargo-icb replay", "<TEST>"),
             ("cargo-icb test --ignored --include-ignored", "cannot be used with"),
-            ("cargo-icb test -j 0", "0"),
+            ("cargo-icb test -j 0", "'0' for '--jobs <N>': 0 at a time do nothing; give at least 1"),
+            ("cargo-icb test --max-steps 0", "with a limit of 0 nothing is done"),
+            ("cargo-icb test --max-executions 0", "with a limit of 0 nothing is done"),
+            ("cargo-icb test --max-run-executions -3", "a whole number from 0 to"),
+            ("cargo-icb test --random-seed -1", "a whole number from 0 to"),
+            ("cargo-icb test --max-test-time 0", "a duration must be more than 0"),
+            ("cargo-icb test --watchdog -1", "a duration is"),
+            ("cargo-icb test --max-bound 4294967296", "a bound is a number of preemptions"),
+            ("cargo-icb test --strategy pct:0", "a depth of at least 1"),
+            ("cargo-icb test --shard 0/4", "shards are counted from 1"),
+            ("cargo-icb test --shard 5/4", "there are 4 shards"),
+            ("cargo-icb test --shard 1/0", "at least one shard"),
+            ("cargo-icb test --shard 1/99999", "at most 10000 shards"),
+            ("cargo-icb test --shard 1/2:3/2", "there are 2 shards"),
+            ("cargo-icb test --exclude a", "--workspace"),
+            ("cargo-icb diff x --bounds 1", "two bounds are"),
+            ("cargo-icb diff x --bounds 1,1", "give two different bounds"),
         ] {
             let message = parse_words(words).map(|_| ()).unwrap_err().to_string();
             assert!(message.contains(named), "{words}: {message}");

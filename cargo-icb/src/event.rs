@@ -137,7 +137,10 @@ impl Record {
             }
             Verdict::RunOnce => Conclusion::RunOnce,
             Verdict::Unmodelled { reason } => Conclusion::Unmodelled(reason.clone()),
-            Verdict::FailsAsExpected { message } => Conclusion::FailsAsExpected(first_line(message)),
+            Verdict::FailsAsExpected { message, stale } => {
+                let how = if *stale { ", in an execution with a stale value" } else { "" };
+                Conclusion::FailsAsExpected(first_line(message) + how)
+            }
             Verdict::Failed { failure, .. } => Conclusion::Failed(first_line(&failure.to_string())),
             Verdict::Ordinary { .. } => Conclusion::Failed("the test failed outside any model".to_owned()),
             Verdict::Refused(message) => Conclusion::Refused(message.clone()),
@@ -145,9 +148,16 @@ impl Record {
         }
     }
 
-    /// Whether it is proved of executions in which loads did not read the stale values that their orderings allow.
+    /// Whether that nothing has failed is known of executions in which loads did not read the stale values that their orderings allow.
     pub(crate) fn leaves_stale_values_out(&self) -> bool {
-        matches!(self.conclusion(), Conclusion::Proved(_)) && self.any(|figures| figures.stale_left_out)
+        let holds = self.rounds.last().is_some_and(|last| matches!(last.verdict, Verdict::Holds { .. }));
+        holds && self.any(|figures| figures.stale_left_out)
+    }
+
+    /// Whether it fails as it should in an execution with a stale value.
+    pub(crate) fn fails_by_a_stale_value(&self) -> bool {
+        let last = self.rounds.last();
+        last.is_some_and(|last| matches!(last.verdict, Verdict::FailsAsExpected { stale: true, .. }))
     }
 
     fn any(&self, is: fn(&BoundReport) -> bool) -> bool {
@@ -301,6 +311,24 @@ mod tests {
             };
             assert_eq!(text, expected);
         }
+    }
+
+    #[test]
+    fn what_stale_values_have_to_do_with_a_test_is_known() {
+        let fails = |stale| Verdict::FailsAsExpected { message: "panic: x".to_owned(), stale };
+        let unmet = Verdict::Holds { last: false, exhausted: false, expects_failure: true };
+        let mut tally =
+            tally(vec![vec![HOLDS, fails(true)], vec![HOLDS, fails(false)], vec![unmet], vec![HOLDS]]);
+        let by_one: Vec<bool> = tally.records.iter().map(Record::fails_by_a_stale_value).collect();
+        assert_eq!(by_one, [true, false, false, false]);
+        let expected = "panic: x, in an execution with a stale value";
+        assert_eq!(tally.records[0].conclusion(), Conclusion::FailsAsExpected(expected.to_owned()));
+        for round in tally.records.iter_mut().flat_map(|record| &mut record.rounds) {
+            round.figures.as_mut().unwrap().stale_left_out = true;
+        }
+        // One that should panic, and does not, may do so by a stale value.
+        let left_out: Vec<bool> = tally.records.iter().map(Record::leaves_stale_values_out).collect();
+        assert_eq!(left_out, [false, false, true, true]);
     }
 
     #[test]

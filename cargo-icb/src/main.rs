@@ -8,9 +8,11 @@
 mod cargo;
 mod cli;
 mod command;
+mod environment;
 mod event;
 mod exit_code;
 mod interrupt;
+mod nearest;
 mod report;
 mod resume;
 mod runs;
@@ -33,6 +35,10 @@ fn main() -> ExitCode {
         cli::Color::Auto => {}
         cli::Color::Always => console::set_colors_enabled(true),
         cli::Color::Never => console::set_colors_enabled(false),
+    }
+    if let Some(subcommand) = cli.command.runs_tests() {
+        let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+        environment::warnings(subcommand, names).iter().for_each(report::notice::say);
     }
     match command::run(cli.command) {
         Ok(exit) => exit.into(),

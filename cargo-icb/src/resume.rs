@@ -135,7 +135,13 @@ pub(crate) fn checksum(bytes: &[u8]) -> String {
 
 /// Identifies a test, the executable that it is in, and how it is searched; not when the search stops.
 pub(crate) fn key(executable: &str, test: &str, search: &Search) -> String {
-    let limits = ["ICB_MAX_EXECUTIONS", "ICB_MAX_SECONDS", "ICB_WATCHDOG_SECONDS", "ICB_SIMPLIFY_SECONDS"];
+    let limits = [
+        "ICB_MAX_EXECUTIONS",
+        "ICB_MAX_SECONDS",
+        "ICB_WATCHDOG_SECONDS",
+        "ICB_SIMPLIFY_SECONDS",
+        "ICB_EXPLAIN_SECONDS",
+    ];
     let settings = search.environment().into_iter().filter(|(name, _)| !limits.contains(name));
     let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
     let version = env!("CARGO_PKG_VERSION");

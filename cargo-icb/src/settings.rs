@@ -3,9 +3,10 @@
 
 use crate::exit_code::Error;
 use clap::{Args, ValueEnum};
-use icb_core::trace::StrategyKind;
+use icb_core::trace::{STACK_SIZES, StrategyKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 /// The largest number of preemptions to search.
@@ -109,7 +110,7 @@ pub(crate) struct Search {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) strategy: Option<StrategyKind>,
     /// With --strategy kiss: so many spawned threads may wait to begin; one more begins at once [default: any number]
-    #[arg(long, value_name = "N", env = "ICB_MAX_PENDING")]
+    #[arg(long, value_name = "N", env = "ICB_MAX_PENDING", value_parser = parse_whole::<u32>, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_pending: Option<u32>,
     /// With --strategy kiss: threads are nested calls on one stack, for valgrind and AddressSanitizer
@@ -169,7 +170,7 @@ pub(crate) struct Search {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spurious: Option<bool>,
     /// Which assignment of random numbers (of hashing, `getrandom`) every execution gets, where the test opted in to nothing [default: 0]
-    #[arg(long, value_name = "N", env = "ICB_RANDOM_SEED")]
+    #[arg(long, value_name = "N", env = "ICB_RANDOM_SEED", value_parser = parse_whole::<u64>, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) random_seed: Option<u64>,
     /// Memory that an execution allocates and never frees is a failure
@@ -209,11 +210,11 @@ pub(crate) struct Search {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allow_unjoined_panics: Option<bool>,
     /// Stop a test after so many executions of one bound (then it is incomplete)
-    #[arg(long, value_name = "N", env = "ICB_MAX_EXECUTIONS")]
+    #[arg(long, value_name = "N", env = "ICB_MAX_EXECUTIONS", value_parser = parse_limit, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_executions: Option<u64>,
     /// An execution with more steps than this is a failure
-    #[arg(long, value_name = "N", env = "ICB_MAX_STEPS")]
+    #[arg(long, value_name = "N", env = "ICB_MAX_STEPS", value_parser = parse_limit, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_steps: Option<u64>,
     /// Stop a test after so much time at one bound, such as 500ms, 30s or 2m (then it is incomplete)
@@ -228,8 +229,16 @@ pub(crate) struct Search {
     #[arg(long, value_name = "SECONDS", env = "ICB_SIMPLIFY_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) simplify: Option<f64>,
+    /// How long a replay may look for the orders that a failure takes, such as 10s; 0: all steps that others can notice are shown [default: 2s]
+    #[arg(long, value_name = "DURATION", env = "ICB_EXPLAIN_SECONDS", value_parser = parse_seconds_or_none, allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) explain: Option<f64>,
+    /// How often in a row a wait or a loop is cut short [default: as often as the bound pays for; 3 without a bound]
+    #[arg(long, value_name = "N", env = "ICB_MAX_EARLY", value_parser = parse_whole::<u32>, allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_early: Option<u32>,
     /// Size of each thread's stack
-    #[arg(long, value_name = "BYTES", env = "ICB_STACK_SIZE")]
+    #[arg(long, value_name = "BYTES", env = "ICB_STACK_SIZE", value_parser = parse_stack_size, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stack_size: Option<u64>,
 }
@@ -262,6 +271,8 @@ impl Search {
         set("ICB_MAX_SECONDS", self.max_time.map(|seconds| seconds.to_string()));
         set("ICB_WATCHDOG_SECONDS", self.watchdog.map(|seconds| seconds.to_string()));
         set("ICB_SIMPLIFY_SECONDS", self.simplify.map(|seconds| seconds.to_string()));
+        set("ICB_EXPLAIN_SECONDS", self.explain.map(|seconds| seconds.to_string()));
+        set("ICB_MAX_EARLY", self.max_early.map(|n| n.to_string()));
         set("ICB_STACK_SIZE", self.stack_size.map(|n| n.to_string()));
         variables
     }
@@ -315,6 +326,8 @@ impl Search {
             max_time: other.max_time.or(self.max_time),
             watchdog: other.watchdog.or(self.watchdog),
             simplify: other.simplify.or(self.simplify),
+            explain: other.explain.or(self.explain),
+            max_early: other.max_early.or(self.max_early),
             stack_size: other.stack_size.or(self.stack_size),
         }
     }
@@ -324,8 +337,50 @@ fn value_name(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
+/// Reads a whole number.
+pub(crate) fn parse_whole<T: FromStr>(text: &str) -> Result<T, String> {
+    let largest = u128::MAX >> (128 - 8 * size_of::<T>());
+    text.trim().parse().map_err(|_| format!("a whole number from 0 to {largest} is needed"))
+}
+
+/// Reads a limit, at which nothing would be done if it were 0.
+pub(crate) fn parse_limit(text: &str) -> Result<u64, String> {
+    match parse_whole(text)? {
+        0 => {
+            Err("with a limit of 0 nothing is done; give at least 1, or leave it out for no limit".to_owned())
+        }
+        limit => Ok(limit),
+    }
+}
+
+/// Most that are at work at a time: with many more, cargo cannot begin.
+const MAX_JOBS: usize = 4096;
+
+/// Reads how many are at work at a time.
+pub(crate) fn parse_jobs(text: &str) -> Result<NonZeroUsize, String> {
+    match parse_whole(text)? {
+        0 => Err("0 at a time do nothing; give at least 1".to_owned()),
+        more if more > MAX_JOBS => Err(format!("no machine does so many at a time; give at most {MAX_JOBS}")),
+        jobs => NonZeroUsize::new(jobs).ok_or_else(String::new),
+    }
+}
+
+/// Reads the size of a stack.
+fn parse_stack_size(text: &str) -> Result<u64, String> {
+    let size = parse_whole(text)?;
+    if STACK_SIZES.contains(&size) {
+        return Ok(size);
+    }
+    Err(format!("a stack has from {} to {} bytes", STACK_SIZES.start(), STACK_SIZES.end()))
+}
+
 /// The longest duration; the clocks of a system end somewhere.
 const MAX_SECONDS: f64 = 30.0 * 366.0 * 86400.0;
+
+/// Reads a duration, or 0.
+fn parse_seconds_or_none(text: &str) -> Result<f64, String> {
+    if text.trim() == "0" { Ok(0.0) } else { parse_seconds(text) }
+}
 
 /// Reads a duration: a number with `ms`, `s`, `m` or `h`; without a unit it is in seconds.
 pub(crate) fn parse_seconds(text: &str) -> Result<f64, String> {
@@ -363,6 +418,28 @@ mod tests {
         }
         for bad in ["", "s", "3 days", "0", "-3s", "1..2", "999999999999", "9999999h"] {
             assert!(parse_seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_refused() {
+        assert_eq!(
+            (parse_limit("1"), parse_whole::<u32>("0"), parse_seconds_or_none("0")),
+            (Ok(1), Ok(0), Ok(0.0))
+        );
+        assert_eq!((parse_jobs("2").map(usize::from), parse_stack_size("16384")), (Ok(2), Ok(16384)));
+        for (read, named) in [
+            (parse_limit("0"), "give at least 1"),
+            (parse_limit("-1"), "a whole number from 0 to 18446744073709551615"),
+            (parse_limit("99999999999999999999"), "a whole number"),
+            (parse_whole::<u32>("4294967296").map(u64::from), "from 0 to 4294967295"),
+            (parse_jobs("100000").map(|jobs| jobs.get() as u64), "give at most 4096"),
+            (parse_jobs("0").map(|jobs| jobs.get() as u64), "give at least 1"),
+            (parse_stack_size("1"), "from 16384 to 68719476736 bytes"),
+            (parse_stack_size("999999999999999"), "from 16384 to"),
+        ] {
+            let message = read.unwrap_err();
+            assert!(message.contains(named), "{message}");
         }
     }
 

@@ -113,6 +113,12 @@ pub(crate) fn load_trace(path: &Path) -> Result<StoredTrace, Error> {
     Ok(stored)
 }
 
+/// Whether what stands in the place of a test's name is the file of a trace.
+pub(crate) fn is_file_name(text: &str) -> bool {
+    let path = Path::new(text);
+    path.is_file() || path.extension().is_some_and(|extension| extension == "json")
+}
+
 /// The directory of stored failures.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
@@ -136,37 +142,35 @@ impl Store {
         if path.exists() {
             load(&path)?;
         }
-        let doing =
-            |error: std::io::Error| Error::internal(format!("cannot store {}", path.display()), error);
-        let directory = path.parent().unwrap_or(&self.directory);
-        fs::create_dir_all(directory).map_err(doing)?;
-        let mut file = tempfile::NamedTempFile::new_in(directory).map_err(doing)?;
-        let text = serde_json::to_string_pretty(stored).map_err(|error| doing(error.into()))?;
-        file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).map_err(doing)?;
-        file.persist(&path).map_err(|error| doing(error.error))?;
+        let text = serde_json::to_string_pretty(stored).map_err(std::io::Error::from);
+        text.and_then(|text| write_whole(&path, &(text + "\n")))
+            .map_err(|error| Error::unwritable(&path, error))?;
         Ok(path)
     }
 
     /// Stores the trace of a test's failure, in place of an earlier one.
     pub(crate) fn save_trace(&self, test: &TestId, failure: &Failure) -> Result<PathBuf, Error> {
         let path = self.directory.with_file_name("traces").join(test_path(test)).with_added_extension("json");
-        let doing =
-            |error: std::io::Error| Error::internal(format!("cannot store {}", path.display()), error);
         let stored = StoredTrace { format: FORMAT, test: test.to_string(), failure: failure.clone() };
-        let text = serde_json::to_string(&stored).map_err(|error| doing(error.into()))?;
-        path.parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| fs::write(&path, text))
-            .map_err(doing)?;
+        let text = serde_json::to_string(&stored).map_err(std::io::Error::from);
+        text.and_then(|text| write_whole(&path, &text)).map_err(|error| Error::unwritable(&path, error))?;
         Ok(path)
     }
 
-    /// Every stored failure, damaged ones as errors, in the order of their paths.
+    /// Every stored failure, in the order of their paths; damaged ones, and directories that cannot be read, as errors.
     pub(crate) fn all(&self) -> Vec<(PathBuf, Result<StoredFailure, Error>)> {
-        let mut paths = Vec::new();
-        collect(&self.directory, &mut paths);
+        let (paths, unreadable) = self.paths();
+        let stored = paths.into_iter().map(|path| (path.clone(), load(&path)));
+        let unreadable = unreadable.into_iter().map(|(path, error)| (path, Err(error)));
+        unreadable.chain(stored).collect()
+    }
+
+    /// The files, and the directories that cannot be read.
+    fn paths(&self) -> (Vec<PathBuf>, Vec<(PathBuf, Error)>) {
+        let (mut paths, mut unreadable) = (Vec::new(), Vec::new());
+        collect(&self.directory, &mut paths, &mut unreadable);
         paths.sort();
-        paths.into_iter().map(|path| (path.clone(), load(&path))).collect()
+        (paths, unreadable)
     }
 
     /// The one stored failure that a name means: `PACKAGE::TARGET::TEST`, a test's name, its end or a part of it.
@@ -182,6 +186,11 @@ impl Store {
             .collect();
         let candidates: Vec<&str> = ids.iter().map(String::as_str).filter(|id| selected(id)).collect();
         let found = resolve(name, &candidates);
+        if found.is_empty()
+            && let Some((_, error)) = self.paths().1.into_iter().next()
+        {
+            return Err(error);
+        }
         match found.as_slice() {
             [] => Err(Error::NotStored(format!(
                 "no stored failure matches `{name}` in {}; run `cargo icb test {name}` first, or see `cargo icb list --failures`",
@@ -229,11 +238,34 @@ fn load(path: &Path) -> Result<StoredFailure, Error> {
     serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))
 }
 
-fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+/// What is to be said of a directory of failures that cannot be read.
+fn no_directory(path: &Path, error: &std::io::Error) -> Error {
+    Error::NotStored(format!(
+        "cannot read the stored failures in {}: {error}; make it a directory that can be read, or name another one with --target-dir",
+        path.display()
+    ))
+}
+
+/// Writes a file whole or not at all.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn collect(directory: &Path, paths: &mut Vec<PathBuf>, unreadable: &mut Vec<(PathBuf, Error)>) {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return,
+        Err(error) => return unreadable.push((directory.to_owned(), no_directory(directory, &error))),
+    };
+    for entry in entries.flatten() {
         let path = entry.path();
         if path.is_dir() {
-            collect(&path, paths);
+            collect(&path, paths, unreadable);
         } else if path.extension().is_some_and(|extension| extension == "json") {
             paths.push(path);
         }
@@ -333,6 +365,20 @@ mod tests {
         ] {
             assert_eq!(resolve(name, &ids), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_the_directory_is_told_and_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::new(directory.path());
+        fs::write(directory.path().join("failures"), "mine").unwrap();
+        let test = id("p", "t", "x");
+        let error = store.find("x", &[]).unwrap_err();
+        assert!(error.to_string().contains("cannot read the stored failures in "), "{error}");
+        assert!(matches!(store.all().as_slice(), [(_, Err(_))]));
+        let error = store.save(&stored(&test)).unwrap_err();
+        assert!(error.to_string().contains("name another directory with --target-dir"), "{error}");
+        assert_eq!(fs::read_to_string(directory.path().join("failures")).unwrap(), "mine");
     }
 
     #[test]

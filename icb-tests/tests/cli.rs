@@ -78,8 +78,34 @@ fn bad_input_is_refused_in_one_sentence() {
         ("test --instrument nowhere", USAGE, ["there is no package `nowhere` to instrument", "--instrument"]),
         ("test --doc", USAGE, ["--doc: documentation tests", "move the example into a #[test]"]),
         ("test --no-run", USAGE, ["--no-run: leave it out", "cargo icb list"]),
-        ("test --features nowhere", NOT_BUILT, ["nowhere", "the tests could not be built"]),
-        ("test --test nowhere", NOT_BUILT, ["nowhere", "the tests could not be built"]),
+        (
+            "test --features nowhere",
+            USAGE,
+            ["--features nowhere: there is no feature `nowhere`", "there is none"],
+        ),
+        (
+            "test --test holdin",
+            USAGE,
+            ["--test holdin: there is no integration test", "(did you mean `holding`?)"],
+        ),
+        ("test --bin nowhere", USAGE, ["--bin nowhere: there is no binary", "in the package cases"]),
+        (
+            "test --target nowhere",
+            USAGE,
+            ["--target nowhere: the compiler knows no such target", "rustc --print target-list"],
+        ),
+        (
+            "test --profile nowhere",
+            USAGE,
+            ["--profile nowhere: there is no such profile", "bench, dev, release, test"],
+        ),
+        ("test --shard 0/4", USAGE, ["'0/4'", "shards are counted from 1"]),
+        ("test --junit .", USAGE, ["--junit: cannot write .: ", "name another file"]),
+        (
+            "coverage counts --strategies icb,icb",
+            USAGE,
+            ["--strategies: icb is icb once more", "leave one out"],
+        ),
         ("test --lib", NO_TESTS, ["there are no tests", "select another package or target"]),
         ("test --test holding nowhere", NO_TESTS, ["no test matches `nowhere` among 4", "cargo icb list"]),
         ("test --test holding --ignored", NO_TESTS, ["none of the 4 tests is selected", "--include-ignored"]),
@@ -109,17 +135,20 @@ fn bad_input_is_refused_in_one_sentence() {
         .check(USAGE, &["no-directory", "name another directory with --target-dir"]);
     let said = icb_with("cases", "test", &[("ICB_MAX_BOUND", "two")]);
     said.check(USAGE, &["'two'", "a bound is a number of preemptions"]);
+    // What has no effect is told.
+    let said = icb_with("cases", "test --lib", &[("ICB_MAX_BOUNDS", "2"), ("ICB_WORKERS", "2")]);
+    said.check(NO_TESTS, &["did you mean ICB_MAX_BOUND?", "does not obey ICB_WORKERS: --jobs"]);
 }
 
 #[test]
 fn settings_that_no_model_can_have_are_refused() {
     let _alone = tool::alone();
     for (arguments, words) in [
-        ("--stack-size 1", "a stack of 1 bytes is too small; give at least 16384"),
-        ("--stack-size 999999999999999", "a stack of 999999999999999 bytes is too large; give at most "),
-        ("--max-steps 0", "max_steps is 0; give at least 1"),
+        ("--stack-size 1", "'1' for '--stack-size <BYTES>': a stack has from 16384 to "),
+        ("--stack-size 999999999999999", "a stack has from 16384 to "),
+        ("--max-steps 0", "with a limit of 0 nothing is done; give at least 1"),
     ] {
-        icb(&format!("test --test holding {arguments} counts")).check(USAGE, &[words, "1 not run"]);
+        icb(&format!("test --test holding {arguments} counts")).check(USAGE, &[words]);
     }
 }
 
@@ -801,4 +830,22 @@ fn stale_values_are_found_where_they_are_asked_for() {
         PASSED,
         &["no failure in any execution with at most 1 preemption, under weak memory (stale values)"],
     );
+    // A failure that is expected may need one.
+    icb("test --test expected --ignored --weak-memory").check(
+        PASSED,
+        &[
+            "fails as expected: panic: nobody has seen the other, in an execution with a stale value",
+            "note a stale value (weak memory) made the failure that is expected of cases::expected::flags_are_missed; without",
+        ],
+    );
+    icb("test --test expected --ignored").check(
+        FAILED,
+        &[
+            "it should panic, but no failure in any execution",
+            "note weaker orders than SeqCst were taken for it in cases::expected::flags_are_missed; --weak-memory tries",
+        ],
+    );
+    let said = icb("test --test holding --weak-memory fails_as_expected");
+    assert!(!said.text.contains("a stale value"), "{}", said.text);
+    said.check(PASSED, &["fails as expected: panic: ", "lost an increment"]);
 }

@@ -72,13 +72,23 @@ fn contradicting_options_are_refused_before_anything_is_built() {
         assert_eq!(said.matches("error: ").count(), 1, "{said}");
     }
     assert_eq!(fs::read_dir(&nowhere).unwrap().count(), 0);
+    for (arguments, words) in [
+        ("--test nowhere", "--test nowhere: there is no integration test of this name in the package cases"),
+        ("--profile nowhere", "--profile nowhere: there is no such profile in "),
+        ("--target nowhere", "--target nowhere: the compiler knows no such target"),
+        ("--features nowhere", "--features nowhere: there is no feature `nowhere` in the package cases"),
+    ] {
+        check(&format!("test --target-dir {} {arguments}", nowhere.display()), USAGE, &[words]);
+    }
+    // Only the lock is there, by which two of the tool wait for each other.
+    assert_eq!(fs::read_dir(nowhere.join("icb")).unwrap().count(), 1);
     check("test --test holding counts --sequential=false", PASSED, &["1 passed"]);
     check(
         "coverage counts --strategies icb,kiss --sequential",
         USAGE,
         &["--sequential is for the strategy kiss"],
     );
-    check("replay panics --model 1", USAGE, &["--schedule <TEXT>"]);
+    check("replay panics --model 1", USAGE, &["--model (ICB_REPLAY_MODEL) says", "give --schedule"]);
     check("show --junit x --sarif x", USAGE, &["--junit and --sarif would both write x; give each"]);
 }
 
@@ -97,6 +107,14 @@ fn what_the_environment_lacks_is_named() {
     let (code, said) = test("RUSTC");
     assert!(said.contains("/none") && !said.contains("panicked"), "{said}");
     assert!(code == Some(USAGE) || code == Some(NOT_BUILT), "{said}");
+    for (name, words) in [
+        ("CARGO", "cannot ask /none for the workspace: "),
+        ("RUSTC_WRAPPER", "cannot run the compiler wrapper /none: "),
+    ] {
+        let (code, said) = test(name);
+        assert!(said.contains(words) && said.contains(name), "{said}");
+        assert_eq!(code, Some(USAGE), "{said}");
+    }
     // A file where the tests' processes are to keep theirs.
     check("test --test holding counts --max-bound 0", PASSED, &[]);
     let work = target().join("icb/work");
@@ -140,8 +158,10 @@ fn what_cannot_be_written_is_told() {
     check(
         &format!("{shard} --junit /proc/none/report.xml"),
         USAGE,
-        &["its result is ", "cannot write /proc/none/report.xml"],
+        &["error: --junit: cannot write /proc/none/report.xml: ", "name another file"],
     );
+    // A disk that is full in the end only.
+    check(&format!("{shard} --junit /dev/full"), USAGE, &["its result is ", "cannot write /dev/full: "]);
     assert!(shards.join("shard-1-of-2.icbshard").exists());
     check(
         "test --test holding counts --shard 1/2 --shard-dir /proc/none",
@@ -219,7 +239,7 @@ fn a_model_that_is_not_called_is_no_failure() {
     check(
         "replay cases::holding::counts_under_a_lock --schedule icb1:0*3 --stack-size 1",
         USAGE,
-        &["error: a stack of 1 bytes is too small"],
+        &["'1' for '--stack-size <BYTES>': a stack has from 16384 to"],
     );
 }
 

@@ -7,7 +7,7 @@ use super::metadata::{Workspace, has_harness};
 use super::stand_in::{self, StandIns};
 use super::tests::TargetId;
 use super::zero::{Lists, Zero, divide};
-use super::{facade, probe, swap, wrapper};
+use super::{facade, probe, selection, swap, wrapper};
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use crate::report::notice;
@@ -97,8 +97,13 @@ pub(crate) fn build(
     targets: &TargetArgs,
     options: &BuildArgs,
 ) -> Result<Build, Error> {
-    workspace.check_selection(targets)?;
+    selection::check(workspace, targets, options)?;
     let division = divide(workspace, targets);
+    let both = division.opted_in.is_some() && division.unchanged.is_some();
+    let options_of = |targets: &TargetArgs| match both {
+        true => selection::features_within(options, &workspace.selected(targets)),
+        false => options.clone(),
+    };
     if let (None, Some(package)) = (&division.opted_in, options.instrument.first()) {
         return Err(Error::Usage(format!(
             "--instrument {package}: none of the tested packages depends on icb-std, so that all they depend on is compiled against it anyway; \
@@ -108,10 +113,10 @@ pub(crate) fn build(
     let mut build =
         Build { executables: Vec::new(), skipped: Vec::new(), notes: Vec::new(), remarks: Vec::new() };
     if let Some(targets) = &division.opted_in {
-        build_opted_in(workspace, targets, options, &mut build)?;
+        build_opted_in(workspace, targets, &options_of(targets), &mut build)?;
     }
     if let Some(targets) = &division.unchanged {
-        build_unchanged(workspace, targets, options, &mut build)?;
+        build_unchanged(workspace, targets, &options_of(targets), &mut build)?;
     }
     // Cargo tells of them as they are finished, which is not always in the same order.
     build.executables.sort_by(|a, b| a.target.rank().cmp(&b.target.rank()));
@@ -195,11 +200,9 @@ pub(crate) struct Recipe<'a> {
 impl<'a> Recipe<'a> {
     /// Takes the user's options, configuration and environment together.
     pub(crate) fn new(workspace: &Workspace, options: &'a BuildArgs) -> Result<Recipe<'a>, Error> {
-        let here = std::env::current_dir()
-            .map_err(|error| Error::internal("there is no current directory", error))?;
-        let config = Config::load(&here);
+        let config = Config::here()?;
         // With an explicit target, build scripts and procedural macros are built without our flags.
-        let configured = std::env::var("CARGO_BUILD_TARGET").ok().or_else(|| config.target());
+        let configured = config.chosen_target().map(|(triple, _)| triple);
         let tell_triple = options.target.is_some() || configured.is_none();
         let triple = match options.target.clone().or(configured) {
             Some(triple) => triple,
@@ -274,6 +277,12 @@ impl<'a> Recipe<'a> {
     pub(crate) fn wrapper(&self) -> Result<swap::Environment, Error> {
         let itself =
             std::env::current_exe().map_err(|error| Error::internal("cannot find this executable", error))?;
+        if !itself.exists() {
+            return Err(Error::Usage(format!(
+                "{} is not there any more, so that cargo cannot call it: it was replaced or removed meanwhile; run the command again",
+                itself.display()
+            )));
+        }
         let next = self.config.wrapper().map(|users| (wrapper::NEXT, users));
         Ok([("RUSTC_WRAPPER", itself.into_os_string())].into_iter().chain(next).collect())
     }
@@ -453,16 +462,19 @@ fn library_path<'a>(
 
 /// Where the toolchain keeps its shared `std`: the tests of a procedural macro are linked to it.
 fn toolchain_libraries() -> Option<PathBuf> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).args(["--print", "target-libdir"]).output().ok()?;
-    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    let path = PathBuf::from(rustc(&["--print", "target-libdir"]).ok()?.trim());
     path.is_dir().then_some(path)
 }
 
 /// What `rustc -vV` says.
 pub(super) fn rustc_version() -> Result<String, Error> {
+    rustc(&["-vV"])
+}
+
+/// What the compiler says.
+pub(super) fn rustc(arguments: &[&str]) -> Result<String, Error> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(&rustc).arg("-vV").output().map_err(|error| {
+    let output = Command::new(&rustc).args(arguments).output().map_err(|error| {
         Error::Usage(format!(
             "cannot run the compiler {}: {error}; set RUSTC to one, or unset it and have `rustc` in the path",
             rustc.display()
@@ -475,5 +487,11 @@ pub(super) fn rustc_version() -> Result<String, Error> {
 pub(crate) fn host() -> Result<String, Error> {
     let text = rustc_version()?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| Error::Internal("rustc -vV names no host".to_owned()))
+    host.map(str::to_owned).ok_or_else(|| {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        Error::Usage(format!(
+            "{} -vV names no host, as a compiler of Rust does; set RUSTC to one, or unset it and have `rustc` in the path",
+            rustc.display()
+        ))
+    })
 }

@@ -3,6 +3,7 @@
 //! Cargo takes flags from one source only: `CARGO_ENCODED_RUSTFLAGS`, else `RUSTFLAGS`, else
 //! `target.*.rustflags`, else `build.rustflags`. Ours must therefore go where the user's are.
 
+use crate::exit_code::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -56,24 +57,58 @@ impl Config {
         Config { tables, directories }
     }
 
+    /// Reads the files that cargo reads when it starts here.
+    pub(crate) fn here() -> Result<Config, Error> {
+        let here = std::env::current_dir().map_err(|error| {
+            Error::Usage(format!("there is no current directory ({error}); change to one that is there"))
+        })?;
+        Ok(Config::load(&here))
+    }
+
     /// The target that the user has chosen in a configuration file.
-    pub(crate) fn target(&self) -> Option<String> {
+    fn target(&self) -> Option<String> {
         let target = self.tables.iter().find_map(|table| table.get("build")?.get("target"))?;
         target.as_str().or_else(|| target.as_array()?.first()?.as_str()).map(str::to_owned)
     }
 
+    /// The target that the user has chosen in the environment or in a configuration file, and where.
+    pub(crate) fn chosen_target(&self) -> Option<(String, &'static str)> {
+        let given = std::env::var("CARGO_BUILD_TARGET").ok().map(|target| (target, "CARGO_BUILD_TARGET"));
+        given.or_else(|| Some((self.target()?, "build.target of cargo's configuration,")))
+    }
+
+    /// The names of the profiles in the configuration; `None` if it refers to files that are not read here.
+    pub(crate) fn profiles(&self) -> Option<Vec<String>> {
+        let tables = self.tables.iter();
+        if self.tables.iter().any(|table| table.contains_key("include")) {
+            return None;
+        }
+        let profiles = tables.filter_map(|table| table.get("profile")?.as_table());
+        Some(profiles.flat_map(toml::Table::keys).cloned().collect())
+    }
+
+    /// Whether cargo is to build std itself, or the compiler to look for it elsewhere.
+    pub(crate) fn brings_std(&self) -> bool {
+        let variables = ["CARGO_UNSTABLE_BUILD_STD", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"];
+        let [build_std, flags @ ..] = variables.map(|name| std::env::var(name).ok());
+        let asks =
+            |table: &toml::Table| table.get("unstable").is_some_and(|table| table.get("build-std").is_some());
+        build_std.is_some()
+            || flags.iter().flatten().any(|flags| flags.contains("--sysroot"))
+            || self.tables.iter().any(asks)
+    }
+
     /// The user's own compiler wrapper.
     pub(crate) fn wrapper(&self) -> Option<OsString> {
-        let variable = |name| std::env::var_os(name);
-        variable("RUSTC_WRAPPER")
-            .or_else(|| variable("CARGO_BUILD_RUSTC_WRAPPER"))
-            .or_else(|| self.configured_wrapper())
+        let given = ["RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER"].into_iter().find_map(std::env::var_os);
+        let here = || std::env::current_dir().unwrap_or_default();
+        given.map(|path| placed(path, &here())).or_else(|| self.configured_wrapper())
     }
 
     fn configured_wrapper(&self) -> Option<OsString> {
         self.tables.iter().zip(&self.directories).find_map(|(table, directory)| {
             let path = table.get("build")?.get("rustc-wrapper")?.as_str()?;
-            Some(if path.contains('/') { directory.join(path).into_os_string() } else { path.into() })
+            Some(placed(path.into(), directory))
         })
     }
 
@@ -184,10 +219,15 @@ fn target_variable(triple: &str, setting: &str) -> String {
 /// A command whose program is looked for in the path, unless a directory stands before its name: relative to this one.
 fn command_words<'a>(words: impl Iterator<Item = &'a str>, directory: &Path) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.map(OsString::from).collect();
-    if let Some(program) = words.first_mut().filter(|program| program.to_string_lossy().contains('/')) {
-        *program = directory.join(&*program).into_os_string();
+    if let Some(program) = words.first_mut() {
+        *program = placed(std::mem::take(program), directory);
     }
     words
+}
+
+/// A program that is looked for in the path, unless a directory stands before its name: relative to this one.
+fn placed(program: OsString, directory: &Path) -> OsString {
+    if program.to_string_lossy().contains('/') { directory.join(program).into_os_string() } else { program }
 }
 
 /// The value of `RUSTC_BOOTSTRAP` under which these crates may use unstable features, besides those that the user names.

@@ -157,10 +157,11 @@ fn build(
     if options.offline || options.frozen {
         command.arg("--offline");
     }
-    // The user's flags and wrappers are for the user's code.
-    for name in ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET_DIR"] {
+    // The user's flags and wrappers are for the user's code. An empty wrapper is none, whatever the configuration says.
+    for name in ["RUSTFLAGS", "CARGO_BUILD_TARGET_DIR"] {
         command.env_remove(name);
     }
+    command.envs(["RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"].map(|name| (name, "")));
     let mut flags = vec!["--cap-lints", "allow"];
     if ["x86_64-", "aarch64-"].iter().any(|processor| triple.starts_with(processor))
         && triple.contains("-linux-")

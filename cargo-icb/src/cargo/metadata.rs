@@ -1,6 +1,7 @@
 //! The user's workspace: its packages, its target directory, what its manifests say about harnesses.
 
-use super::swap::names;
+use super::build::cargo;
+use super::tests::TargetId;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use crate::report::notice;
@@ -70,18 +71,19 @@ impl Workspace {
 
     /// The members that a selection means.
     pub(crate) fn selected(&self, targets: &TargetArgs) -> Vec<&Package> {
-        let named = |specs: &[String], package: &Package| {
-            let version = package.version.to_string();
-            specs.iter().any(|spec| names(spec, package.name.as_str(), &version))
-        };
-        let is_meant = |package: &&Package| {
+        let named = |specs: &[String], package: &Package| specs.iter().any(|spec| is_meant(spec, package));
+        let is_selected = |package: &&Package| {
             if !targets.package.is_empty() {
                 return named(&targets.package, package);
             }
-            (targets.workspace || self.default_members.contains(&package.id))
-                && !named(&targets.exclude, package)
+            (targets.workspace || self.is_default(package)) && !named(&targets.exclude, package)
         };
-        self.packages.iter().filter(is_meant).collect()
+        self.packages.iter().filter(is_selected).collect()
+    }
+
+    /// Whether cargo means a member where no package is named.
+    pub(super) fn is_default(&self, package: &Package) -> bool {
+        self.default_members.contains(&package.id)
     }
 
     /// A member by its name.
@@ -104,30 +106,12 @@ impl Workspace {
         self.packages.iter().any(|package| package.name.as_str() == name)
     }
 
-    /// Refuses plain package names that the workspace does not have.
-    pub(crate) fn check_selection(&self, targets: &TargetArgs) -> Result<(), Error> {
-        let plain = |spec: &&String| spec.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
-        match targets
-            .package
-            .iter()
-            .chain(&targets.exclude)
-            .filter(plain)
-            .find(|spec| !self.has_package(spec))
-        {
-            None => Ok(()),
-            Some(missing) => {
-                let mut names: Vec<&str> =
-                    self.packages.iter().map(|package| package.name.as_str()).collect();
-                if names.is_empty() {
-                    names.push("none");
-                }
-                Err(Error::Usage(format!(
-                    "there is no package `{missing}` in the workspace {}; it has {}",
-                    self.root.display(),
-                    names.join(", ")
-                )))
-            }
-        }
+    /// Whether a member has a target.
+    pub(crate) fn has_target(&self, wanted: &TargetId) -> bool {
+        let mut members = self.packages.iter().filter(|package| package.name.as_str() == wanted.package);
+        members.any(|package| {
+            package.targets.iter().any(|target| TargetId::new(&wanted.package, target) == *wanted)
+        })
     }
 
     /// Makes sure that no other `cargo icb` works in the same directory.
@@ -153,6 +137,22 @@ impl Workspace {
         file.lock().map_err(doing)?;
         Ok(file)
     }
+}
+
+/// Whether a specification means a package, as cargo reads it: `name`, `name@1.2`, a pattern, or a URL.
+pub(super) fn is_meant(spec: &str, package: &Package) -> bool {
+    let (id, spec) = (package.id.repr.trim_start_matches("path+"), spec.trim_start_matches("path+"));
+    if spec.contains("://") {
+        let rest = id.strip_prefix(spec);
+        return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '@']));
+    }
+    let name = package.name.as_str();
+    if let Some((wanted, version)) = spec.split_once(['@', ':']) {
+        let rest = package.version.to_string();
+        let rest = rest.strip_prefix(version);
+        return wanted == name && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    }
+    glob::Pattern::new(spec).map_or(spec == name, |pattern| pattern.matches(name))
 }
 
 /// The member in whose directory cargo is called; at the root of a workspace, what its manifest says.
@@ -189,11 +189,21 @@ fn execute(mut command: MetadataCommand, build: &BuildArgs) -> Result<Metadata, 
     if let Some(path) = &build.manifest_path {
         command.manifest_path(path);
     }
-    command.exec().map_err(|error| match error {
-        cargo_metadata::Error::CargoMetadata { stderr } => {
-            Error::Usage(stderr.trim().trim_start_matches("error: ").to_owned())
-        }
-        other => Error::internal("cannot run cargo metadata", other),
+    command.exec().map_err(|error| {
+        let reason = match error {
+            cargo_metadata::Error::CargoMetadata { stderr } if !stderr.trim().is_empty() => {
+                return Error::Usage(stderr.trim().trim_start_matches("error: ").to_owned());
+            }
+            cargo_metadata::Error::CargoMetadata { .. } => "it fails and says nothing".to_owned(),
+            cargo_metadata::Error::Io(error) => error.to_string(),
+            cargo_metadata::Error::NoJson => "it tells nothing of the workspace".to_owned(),
+            other => return Error::internal("cannot understand cargo metadata", other),
+        };
+        let cargo = cargo();
+        Error::Usage(format!(
+            "cannot ask {} for the workspace: {reason}; set CARGO to a cargo, or unset it and have `cargo` in the path",
+            cargo.display()
+        ))
     })
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod facade;
 pub(crate) mod metadata;
 mod packages;
 mod probe;
+mod selection;
 mod stand_in;
 pub(crate) mod swap;
 pub(crate) mod tests;

@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 const LIBRARY: &str = "icb-std";
 
 /// Whether a specification (`name` or `name@version`) names a package.
-pub(crate) fn names(spec: &str, package: &str, version: &str) -> bool {
+pub(super) fn names(spec: &str, package: &str, version: &str) -> bool {
     match spec.split_once('@') {
         Some((name, wanted)) => name == package && wanted == version,
         None => spec == package,

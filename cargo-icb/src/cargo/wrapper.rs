@@ -258,7 +258,11 @@ impl Swap<'_> {
             }
         }
         rewritten.extend(flags.chain(allowed));
-        let facades = facades.names().iter().map(|name| (*name, library));
+        // A name that means a dependency of the crate goes on meaning it.
+        let is_taken = |name: &str| {
+            arguments.windows(2).any(|pair| pair[0] == "--extern" && extern_name(&pair[1]) == Some(name))
+        };
+        let facades = facades.names().iter().filter(|name| !is_taken(name)).map(|name| (*name, library));
         for (name, path) in facades.chain(harness.map(|path| ("test", path))) {
             rewritten.extend(["--extern".into(), named(name, path)]);
         }
@@ -269,6 +273,12 @@ impl Swap<'_> {
         }
         rewritten
     }
+}
+
+/// The name in `OPTIONS:NAME=PATH`, the value of `--extern`.
+fn extern_name(value: &OsStr) -> Option<&str> {
+    let name = value.to_str()?.split('=').next()?;
+    Some(name.rsplit(':').next().unwrap_or(name))
 }
 
 fn starts_with(argument: &OsStr, prefix: &str) -> bool {
@@ -319,6 +329,16 @@ mod unit {
             rewritten("--crate-name spin --test", Facades::NotAlloc, true),
             "--crate-name spin --test -Aunused_crate_dependencies --extern std=/d/libicb_std-1.rlib \
              --extern core=/d/libicb_std-1.rlib --extern test=/d/p.rlib -L dependency=/d"
+        );
+        // Crates that have dependencies of these names.
+        assert_eq!(
+            rewritten(
+                "--extern noprelude:core=/x/c --extern priv:a=/x/a --extern alloc=/x/a",
+                Facades::All,
+                false
+            ),
+            "--extern noprelude:core=/x/c --extern priv:a=/x/a --extern alloc=/x/a -Aunused_crate_dependencies \
+             --extern std=/d/libicb_std-1.rlib -L dependency=/d"
         );
     }
 

@@ -8,6 +8,7 @@ use super::accesses::Seen;
 use super::attempt::{self, Note};
 use super::facade::{Facade, OWN};
 use super::metadata::Workspace;
+use super::selection::within;
 use super::stand_in::StandIns;
 use super::swap::Environment;
 use super::wrapper;
@@ -37,24 +38,8 @@ pub(crate) fn divide(workspace: &Workspace, targets: &TargetArgs) -> Division {
     if opted_in.is_empty() {
         return Division { opted_in: None, unchanged: Some(targets.clone()) };
     }
-    let only = |packages: &[&Package]| TargetArgs {
-        package: packages.iter().map(|package| package.name.to_string()).collect(),
-        workspace: false,
-        exclude: Vec::new(),
-        ..targets.clone()
-    };
     // A target that is named belongs to one of the two; cargo refuses names that a selection does not have.
-    let named = |packages: &[&Package]| {
-        let has = |names: &[String]| {
-            names.iter().any(|name| packages.iter().any(|p| p.targets.iter().any(|t| t.name == *name)))
-        };
-        let lists = [&targets.test, &targets.bin, &targets.example, &targets.bench];
-        lists.iter().all(|names| names.is_empty()) || lists.iter().any(|names| has(names))
-    };
-    Division {
-        opted_in: named(&opted_in).then(|| only(&opted_in)),
-        unchanged: named(&unchanged).then(|| only(&unchanged)),
-    }
+    Division { opted_in: within(targets, &opted_in), unchanged: within(targets, &unchanged) }
 }
 
 /// Whether a package, or a member that it is built from, depends on the mirrored library.

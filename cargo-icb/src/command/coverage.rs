@@ -30,6 +30,11 @@ pub(crate) fn run(arguments: &CoverageArgs) -> Result<Exit, Error> {
         .iter()
         .map(|name| Ok((name.as_str(), search(name, arguments)?)))
         .collect::<Result<_, _>>()?;
+    if let Some((first, second)) = twice(&strategies) {
+        return Err(Error::Usage(format!(
+            "--strategies: {second} is {first} once more, and there would be two columns that are equal; leave one out"
+        )));
+    }
     let workspace = Workspace::load(&arguments.build)?;
     let _lock = workspace.lock()?;
     let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
@@ -58,6 +63,15 @@ pub(crate) fn run(arguments: &CoverageArgs) -> Result<Exit, Error> {
         console.line(&format!("     Written {path}"));
     }
     Ok(Exit::Passed)
+}
+
+/// Two names of one search.
+fn twice<'a>(strategies: &[(&'a str, Search)]) -> Option<(&'a str, &'a str)> {
+    let mut numbered = strategies.iter().enumerate();
+    numbered.find_map(|(number, (name, search))| {
+        let (first, _) = strategies[..number].iter().find(|(_, other)| other == search)?;
+        Some((*first, *name))
+    })
 }
 
 /// The search that a name on the command line stands for.
@@ -150,4 +164,28 @@ fn write(into: &Path, test: &Test<'_>, measured: &[Measured]) -> Result<Vec<Stri
         paths.push(path.display().to_string());
     }
     Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_under_two_names_is_found() {
+        let search = |strategy: &str, reduction| Search {
+            strategy: strategy.parse().ok(),
+            reduction: Some(reduction),
+            ..Search::default()
+        };
+        let named = |names: &[&'static str]| -> Vec<(&'static str, Search)> {
+            let plain = |name: &&'static str| match name.strip_suffix(REDUCED) {
+                Some(plain) => (*name, search(plain, Reduction::PartialOrder)),
+                None => (*name, search(name, Reduction::None)),
+            };
+            names.iter().map(plain).collect()
+        };
+        assert_eq!(twice(&named(&["icb", "icb+por", "dfs", "random", "random:1"])), None);
+        assert_eq!(twice(&named(&["icb", "dfs", "icb"])), Some(("icb", "icb")));
+        assert_eq!(twice(&named(&["random", "random:0"])), Some(("random", "random:0")));
+    }
 }

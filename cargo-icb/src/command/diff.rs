@@ -1,7 +1,7 @@
 //! `cargo icb diff`: a failing execution beside the nearest one that passes, executions of two bounds, or two stored
 //! traces.
 
-use super::replay::{Ready, with_test};
+use super::replay::{Ready, with_checked_test};
 use crate::cargo::metadata::Workspace;
 use crate::cli::{DiffArgs, ReplayArgs};
 use crate::exit_code::{Error, Exit};
@@ -10,7 +10,7 @@ use crate::report::diff::{Side, lines};
 use crate::report::json::Line;
 use crate::report::plain::count_of;
 use crate::runs;
-use crate::store::load_trace;
+use crate::store::{is_file_name, load_trace};
 use crate::worker::replay::Replayed;
 use icb_core::trace::{Failure, Schedule, ScheduleEntry, preemptions};
 use std::path::Path;
@@ -20,20 +20,48 @@ pub(crate) fn run(arguments: &DiffArgs) -> Result<Exit, Error> {
     if let Some(other) = &arguments.other {
         return files(arguments, Path::new(&arguments.test), other);
     }
+    if is_file_name(&arguments.test) {
+        return Err(Error::Usage(format!(
+            "{} is to be compared with what: name the file of another trace after it, or a test instead",
+            arguments.test
+        )));
+    }
     let replay = ReplayArgs {
         test: arguments.test.clone(),
         schedule: None,
-        model: 0,
+        model: None,
         search: arguments.search.clone(),
         targets: arguments.targets.clone(),
         build: arguments.build.clone(),
         full: arguments.full,
         debugger: false,
     };
-    with_test(&replay, |ready| match arguments.bounds {
+    let check = |schedule: &Schedule| match arguments.bounds {
+        Some(pair) => check_bounds(pair, schedule.preemption_count()),
+        None => Ok(()),
+    };
+    with_checked_test(&replay, check, |ready| match arguments.bounds {
         Some((first, second)) => bounds(arguments, ready, first, second),
         None => nearest(arguments, ready),
     })
+}
+
+/// Refuses bounds that both have all of the failure: it would be compared with itself.
+fn check_bounds((first, second): (u32, u32), all: u32) -> Result<(), Error> {
+    if first.min(second) < all {
+        return Ok(());
+    }
+    if all == 0 {
+        return Err(Error::NotStored(
+            "--bounds: the failure has no preemption, so there is no bound below it to compare it with; leave --bounds out".to_owned(),
+        ));
+    }
+    Err(Error::Usage(format!(
+        "--bounds {first},{second}: the failure has {}, so both would be the failing execution itself; give a bound below that, \
+         such as --bounds {},{all}",
+        preemptions(all),
+        all - 1
+    )))
 }
 
 fn files(arguments: &DiffArgs, first: &Path, second: &Path) -> Result<Exit, Error> {
@@ -177,6 +205,20 @@ fn print(lines: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_is_not_compared_with_itself() {
+        for pair in [(0, 1), (1, 0), (1, 7), (9, 1)] {
+            check_bounds(pair, 2).unwrap();
+        }
+        let error = check_bounds((5, 7), 2).unwrap_err();
+        assert_eq!(error.exit(), Exit::Usage);
+        assert!(
+            error.to_string().contains("2 preemptions") && error.to_string().contains("such as --bounds 1,2"),
+            "{error}"
+        );
+        assert_eq!(check_bounds((0, 1), 0).unwrap_err().exit(), Exit::Stored);
+    }
 
     #[test]
     fn schedules_are_cut_before_what_costs() {

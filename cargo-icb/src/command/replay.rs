@@ -7,6 +7,7 @@ use crate::cli::{BuildArgs, FilterArgs, ReplayArgs, TargetArgs};
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
 use crate::report::failure::explanation;
+use crate::report::notice;
 use crate::settings::Search;
 use crate::store::{Store, StoredFailure, resolve, test_path};
 use crate::worker::replay::{self, Replay, Replayed};
@@ -51,10 +52,28 @@ pub(super) fn with_test(
     arguments: &ReplayArgs,
     act: impl FnOnce(&Ready<'_>) -> Result<Exit, Error>,
 ) -> Result<Exit, Error> {
+    with_checked_test(arguments, |_| Ok(()), act)
+}
+
+/// The same, if the schedule passes a check before anything is built.
+pub(super) fn with_checked_test(
+    arguments: &ReplayArgs,
+    check: impl FnOnce(&Schedule) -> Result<(), Error>,
+    act: impl FnOnce(&Ready<'_>) -> Result<Exit, Error>,
+) -> Result<Exit, Error> {
     let workspace = Workspace::load(&arguments.build)?;
     let _lock = workspace.lock()?;
     let wanted = wanted(arguments, &workspace)?;
     wanted.search.check()?;
+    if let Some(id) = wanted.stored.as_ref().map(StoredFailure::id)
+        && !workspace.has_target(&id.target)
+    {
+        return Err(Error::NotStored(format!(
+            "the stored failure of {id} is of a target that the workspace {} has no more; if it has been renamed, run `cargo icb test` again",
+            workspace.root.display()
+        )));
+    }
+    check(&wanted.schedule)?;
     let build = build::build(&workspace, &wanted.targets, &wanted.build)?;
     let all = FilterArgs { include_ignored: true, ..FilterArgs::default() };
     let tests = select(&build, &[], &all)?;
@@ -135,14 +154,23 @@ fn wanted(arguments: &ReplayArgs, workspace: &Workspace) -> Result<Wanted, Error
         None => None,
     };
     if let Some(schedule) = given {
+        if std::env::var("ICB_REPLAY").ok() == arguments.schedule {
+            notice::say("note: the schedule is that of the variable ICB_REPLAY, not a stored one");
+        }
         return Ok(Wanted {
             stored: None,
             schedule,
-            model: arguments.model,
+            model: arguments.model.unwrap_or(0),
             search: arguments.search.clone(),
             build: arguments.build.clone(),
             targets: targets_of_name(arguments, workspace),
         });
+    }
+    if arguments.model.is_some() {
+        return Err(Error::Usage(
+            "--model (ICB_REPLAY_MODEL) says of which model a schedule is; give --schedule (ICB_REPLAY) as well, or neither"
+                .to_owned(),
+        ));
     }
     let stored = Store::new(&workspace.directory).find(&arguments.test, &arguments.targets.package)?;
     let build = BuildArgs {
@@ -217,9 +245,9 @@ fn choose<'a>(arguments: &ReplayArgs, wanted: &Wanted, tests: &'a [Test<'a>]) ->
     let ids: Vec<String> = tests.iter().map(|test| test.id.to_string()).collect();
     let borrowed: Vec<&str> = ids.iter().map(String::as_str).collect();
     match resolve(&name, &borrowed).as_slice() {
-        [] => {
-            Err(Error::NoTests(format!("there is no test `{name}` in what was built; has it been renamed?")))
-        }
+        [] => Err(Error::NoTests(format!(
+            "there is no test `{name}` in what was built; if it has been renamed, run `cargo icb test` again"
+        ))),
         [one] => Ok(&tests[borrowed.iter().position(|id| id == one).unwrap_or_default()]),
         several => {
             Err(Error::Usage(format!("`{name}` could be any of {}; give the whole name", several.join(", "))))

@@ -4,6 +4,7 @@ mod afterwards;
 mod assembly;
 mod at_once;
 mod contradictions;
+mod expected;
 mod finding;
 mod progress;
 
@@ -130,7 +131,7 @@ impl Run<'_> {
         let mut environment = self.arguments.search.environment();
         environment.push(("ICB_MIN_BOUND", min_bound.to_string()));
         environment.push(("ICB_MAX_BOUND", max_bound.to_string()));
-        if self.arguments.max_bound == Bound::Unlimited {
+        if self.arguments.max_bound == Bound::Unlimited && self.arguments.search.max_early.is_none() {
             // Where bounds are searched until nothing is left, what waits in a loop may not go on early as often as they let it.
             environment.push(("ICB_MAX_EARLY", "3".to_owned()));
         }
@@ -274,7 +275,11 @@ impl Run<'_> {
                 if let (true, Verdict::Incomplete { reason }) = (is_of_run, &mut verdict) {
                     *reason = budget::OUT_OF_EXECUTIONS.to_owned();
                 }
-                (self.weigh(task, outcome, verdict, &stop), figures(outcome))
+                let mut verdict = self.weigh(task, outcome, verdict, &stop);
+                if let Verdict::FailsAsExpected { stale, .. } = &mut verdict {
+                    *stale = self.took_stale_value(task, outcome);
+                }
+                (verdict, figures(outcome))
             }
             Err(error) => (not_run(&launch, error), None),
         };

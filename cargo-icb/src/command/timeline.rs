@@ -6,7 +6,7 @@ use crate::cli::{ReplayArgs, TimelineArgs};
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
 use crate::report::timeline::page;
-use crate::store::load_trace;
+use crate::store::{is_file_name, load_trace};
 use crate::worker::replay::Replayed;
 use icb_core::trace::Failure;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Runs the command.
 pub(crate) fn run(arguments: &TimelineArgs) -> Result<Exit, Error> {
     let path = Path::new(&arguments.test);
-    if path.is_file() {
+    if is_file_name(&arguments.test) {
         let workspace = Workspace::load(&arguments.build)?;
         let stored = load_trace(path)?;
         return write(arguments, &workspace, &stored.test, &stored.failure);
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &TimelineArgs) -> Result<Exit, Error> {
     let replay = ReplayArgs {
         test: arguments.test.clone(),
         schedule: None,
-        model: 0,
+        model: None,
         search: arguments.search.clone(),
         targets: arguments.targets.clone(),
         build: arguments.build.clone(),
@@ -53,8 +53,9 @@ fn write(
     let path: PathBuf = arguments.output.clone().unwrap_or_else(default);
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     let made = directory.map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::write(&path, page(test, failure, &workspace.root)))
-        .map_err(|error| Error::Usage(format!("cannot write {}: {error}", path.display())))?;
+    made.and_then(|()| std::fs::write(&path, page(test, failure, &workspace.root))).map_err(|error| {
+        Error::Usage(format!("cannot write {}: {error}; name another file with --output", path.display()))
+    })?;
     Console::new(Vec::new())
         .line(&format!("{} is the timeline of {test}; open it in a browser.", path.display()));
     Ok(Exit::Passed)

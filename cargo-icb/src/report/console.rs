@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::worker::plan::Task;
 use console::{Term, style, truncate_str};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -37,7 +38,7 @@ impl Console {
     /// Writes to standard output; `names` are those of the tests, by number.
     pub(crate) fn new(names: Vec<String>) -> Console {
         let term = Term::buffered_stdout();
-        let live = term.is_term();
+        let live = term.is_term() && can_redraw(std::env::var_os("TERM").as_deref());
         Console { term, live, names, running: BTreeMap::new(), drawn_lines: 0, drawn_at: None, lost: None }
     }
 
@@ -121,6 +122,11 @@ impl Console {
     }
 }
 
+/// Whether a terminal of this name lets lines be taken back.
+fn can_redraw(name: Option<&OsStr>) -> bool {
+    name.is_none_or(|name| name != "dumb")
+}
+
 fn live_line(name: &str, running: &Running) -> String {
     let word = style(format!("{:>12}", if running.replaying { "replaying" } else { "searching" })).cyan();
     let mut line = format!("{word} {} {name}", plain::bound(running.task));
@@ -143,6 +149,15 @@ fn live_line(name: &str, running: &Running) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_that_cannot_move_its_cursor_has_no_live_lines() {
+        assert!(
+            can_redraw(None)
+                && can_redraw(Some(OsStr::new("xterm")))
+                && !can_redraw(Some(OsStr::new("dumb")))
+        );
+    }
 
     #[test]
     fn a_live_line_tells_rate_and_remaining_time() {

@@ -130,21 +130,21 @@ impl<'a> Output<'a> {
             Some(None) => self.line("This run could not be stored: `cargo icb show` does not know it."),
             None => {}
         }
-        self.write_files(tally, seconds)?;
+        let again = stored
+            .flatten()
+            .map_or(String::new(), |number| format!("; what was found is stored: `cargo icb show {number}`"));
+        self.write_files(tally, seconds, &again)?;
         if let Some(error) = self.console.take_lost() {
-            let again = stored.flatten().map_or(String::new(), |number| {
-                format!("; what was found is stored: `cargo icb show {number}`")
-            });
             return Err(Error::Usage(format!("cannot write to the standard output: {error}{again}")));
         }
         Ok(exit)
     }
 
-    fn write_files(&self, tally: &Tally, seconds: f64) -> Result<(), Error> {
+    fn write_files(&self, tally: &Tally, seconds: f64, again: &str) -> Result<(), Error> {
         let write = |path: &Path, text: String| {
             let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
             made.and_then(|()| std::fs::write(path, text))
-                .map_err(|error| Error::Usage(format!("cannot write {}: {error}", path.display())))
+                .map_err(|error| Error::Usage(format!("cannot write {}: {error}{again}", path.display())))
         };
         if let Some(path) = &self.arguments.junit {
             write(path, junit::document(&self.names, tally, seconds, &self.root, &self.left_out))?;

@@ -28,7 +28,7 @@ pub(crate) fn finished(name: &str, finished: &Finished) -> String {
         Verdict::BoundByBound { reason }
         | Verdict::Incomplete { reason }
         | Verdict::Unmodelled { reason } => Some(reason.clone()),
-        Verdict::FailsAsExpected { message } => Some(format!("fails as expected: {message}")),
+        Verdict::FailsAsExpected { message, .. } => Some(format!("fails as expected: {message}")),
         Verdict::Refused(message) | Verdict::Broken(message) => Some(message.clone()),
         Verdict::Holds { exhausted: true, .. } => Some("exhaustive".to_owned()),
         Verdict::Holds { .. } | Verdict::RunOnce | Verdict::Ordinary { .. } => None,

@@ -32,19 +32,23 @@ pub(crate) fn table(names: &[String], tally: &Tally) -> Vec<String> {
     lines
 }
 
-/// Says that weaker orders were taken for stronger ones, where that can make a difference.
-fn stale_values(names: &[String], tally: &Tally) -> Option<String> {
-    let mut concerned =
-        names.iter().zip(&tally.records).filter(|(_, record)| record.leaves_stale_values_out());
-    let (name, _) = concerned.next()?;
-    let others = match concerned.count() {
-        0 => String::new(),
-        count => format!(" and {}", count_of(count as u64, "other test")),
+/// Says that weaker orders were taken for stronger ones, where that can make a difference; and which failures that are expected it has made.
+fn stale_values(names: &[String], tally: &Tally) -> Vec<String> {
+    let concerned = |is: fn(&Record) -> bool| {
+        let mut concerned = names.iter().zip(&tally.records).filter(|(_, record)| is(record));
+        let (name, _) = concerned.next()?;
+        Some(match concerned.count() {
+            0 => name.clone(),
+            count => format!("{name} and {}", count_of(count as u64, "other test")),
+        })
     };
-    Some(format!(
-        "{} weaker orders than SeqCst were taken for it in {name}{others}; --weak-memory tries stale values",
-        coloured("note", None)
-    ))
+    let left_out = concerned(Record::leaves_stale_values_out).map(|tests| {
+        format!("weaker orders than SeqCst were taken for it in {tests}; --weak-memory tries stale values")
+    });
+    let expected = concerned(Record::fails_by_a_stale_value).map(|tests| {
+        format!("a stale value (weak memory) made the failure that is expected of {tests}; without stale values there may be none")
+    });
+    left_out.into_iter().chain(expected).map(|text| format!("{} {text}", coloured("note", None))).collect()
 }
 
 fn test(name: &str, record: &Record, conclusion: &Conclusion) -> Vec<String> {

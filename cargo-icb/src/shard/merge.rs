@@ -31,8 +31,12 @@ pub(crate) struct Merged {
 
 /// Reads the results in a directory and puts them together.
 pub(crate) fn merge(directory: &Path) -> Result<Merged, Error> {
-    let entries = std::fs::read_dir(directory)
-        .map_err(|error| Error::Shards(format!("cannot read {}: {error}", directory.display())))?;
+    let entries = std::fs::read_dir(directory).map_err(|error| {
+        Error::Shards(format!(
+            "cannot read {}: {error}; name the directory that --shard-dir has named",
+            directory.display()
+        ))
+    })?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == EXTENSION));
     paths.sort();
@@ -89,7 +93,7 @@ fn check_belonging(first: &ShardFile, file: &ShardFile) -> Result<(), Error> {
         return Ok(());
     };
     Err(Error::Shards(format!(
-        "{} does not belong to {}: it is of {difference}",
+        "{} does not belong to {}: it is of {difference}; take away the one that is not of this run",
         file.path.display(),
         first.path.display()
     )))
@@ -201,7 +205,9 @@ fn merge_round(
     }
     let name = &files[0].result.tests[test].name;
     let figures = merge_parts(&there().copied().collect::<Vec<_>>(), bound).map_err(|reason| {
-        Error::Shards(format!("the results of {name} at bound {bound} do not fit together: {reason}"))
+        Error::Shards(format!(
+            "the results of {name} at bound {bound} do not fit together: {reason}; run all shards again"
+        ))
     })?;
     let expects =
         there().any(|(_, round)| matches!(round.verdict, Verdict::Holds { expects_failure: true, .. }));

@@ -133,26 +133,30 @@ pub(crate) fn write(directory: &Path, result: &ShardResult, states: &[u8]) -> Re
 /// Reads a result.
 pub(crate) fn read(path: &Path) -> Result<ShardFile, Error> {
     let wrong = |reason: &str| Error::Shards(format!("{} {reason}", path.display()));
-    let bytes = std::fs::read(path).map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+    const AGAIN: &str = "copy it again, or run that shard again";
+    const FOREIGN: &str = "is no result of a shard; take it away, or name another directory";
+    let bytes = std::fs::read(path).map_err(|error| wrong(&format!("cannot be read: {error}; {AGAIN}")))?;
     let line_end = |bytes: &[u8]| bytes.iter().position(|byte| *byte == b'\n');
-    let head_end = line_end(&bytes).ok_or_else(|| wrong("is no result of a shard, or was cut off"))?;
+    let head_end = line_end(&bytes)
+        .ok_or_else(|| wrong(&format!("is no result of a shard, or was cut off; {AGAIN}")))?;
     let head = String::from_utf8_lossy(&bytes[..head_end]);
     let words = head.strip_prefix(MAGIC).map(|rest| rest.split_whitespace().collect::<Vec<_>>());
-    let Some([sum, length]) = words.as_deref() else { return Err(wrong("is no result of a shard")) };
+    let Some([sum, length]) = words.as_deref() else { return Err(wrong(FOREIGN)) };
     let content = &bytes[head_end + 1..];
     match length.parse::<usize>() {
         Ok(length) if content.len() < length => {
-            return Err(wrong("is truncated; copy it again, or run that shard again"));
+            return Err(wrong(&format!("is truncated; {AGAIN}")));
         }
         Ok(length) if content.len() == length && checksum(content) == *sum => {}
         _ => {
-            return Err(wrong(
-                "is damaged: its checksum does not match; copy it again, or run that shard again",
-            ));
+            return Err(wrong(&format!("is damaged: its checksum does not match; {AGAIN}")));
         }
     }
-    let json_end = line_end(content).ok_or_else(|| wrong("is no result of a shard"))?;
-    let result: ShardResult = serde_json::from_slice(&content[..json_end])
-        .map_err(|error| wrong(&format!("was written by another version of cargo-icb ({error})")))?;
+    let json_end = line_end(content).ok_or_else(|| wrong(FOREIGN))?;
+    let result: ShardResult = serde_json::from_slice(&content[..json_end]).map_err(|error| {
+        wrong(&format!(
+            "was written by another version of cargo-icb ({error}); run that shard again with this one"
+        ))
+    })?;
     Ok(ShardFile { path: path.to_owned(), result, states: content[json_end + 1..].to_vec() })
 }

@@ -48,6 +48,9 @@ pub(crate) enum Verdict {
     FailsAsExpected {
         /// How.
         message: String,
+        /// In an execution that took a stale value (weak memory).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stale: bool,
     },
     /// A model failed.
     Failed {
@@ -79,7 +82,7 @@ pub(crate) fn judge(outcome: &Outcome, recording: impl Fn(u32) -> Option<Flight>
     for (&model, told) in &outcome.models {
         if let Some(failure) = &told.failure {
             return if passed {
-                Verdict::FailsAsExpected { message: failure.to_string() }
+                Verdict::FailsAsExpected { message: failure.to_string(), stale: false }
             } else {
                 let mut failure = Box::new(failure.clone());
                 failure.message = table::message(&failure);
@@ -323,7 +326,7 @@ mod tests {
             (verdict(End::Code(101), vec![], "no"), Verdict::Ordinary { output: "no".into() }),
             (
                 verdict(End::Code(0), vec![failed()], ""),
-                Verdict::FailsAsExpected { message: "panic: x".into() },
+                Verdict::FailsAsExpected { message: "panic: x".into(), stale: false },
             ),
             (
                 verdict(End::Code(0), vec![finished(true, false), finished(false, false)], ""),

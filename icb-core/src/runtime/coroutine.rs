@@ -15,6 +15,7 @@ use super::panics::refuse;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine as Routine, CoroutineResult, Yielder};
 use std::cell::{Cell, UnsafeCell};
+use std::io;
 use std::ptr::NonNull;
 
 /// What a coroutine does between two visits to the pool.
@@ -27,6 +28,14 @@ impl Job for Box<dyn FnOnce()> {
     fn run(self) {
         self();
     }
+}
+
+/// Whether the system gives a stack of so many bytes.
+///
+/// # Errors
+/// What it says if it does not.
+pub fn try_stack(stack_size: usize) -> io::Result<()> {
+    DefaultStack::new(stack_size).map(drop)
 }
 
 type Suspender = Yielder<(), ()>;

@@ -72,7 +72,7 @@ pub use calls::{
     pause_with, random_key, set_local, spawn, take_over, thread_key, thread_name, thread_path, unpark,
     without_unwinding,
 };
-pub use coroutine::running_stack;
+pub use coroutine::{running_stack, try_stack};
 pub use execution::Settings;
 pub use foreign::is_foreign;
 pub use futexes::futex_used;

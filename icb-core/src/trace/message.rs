@@ -3,12 +3,16 @@
 use super::json;
 use super::{BoundReport, Failure, Frame, ObjectInfo, Report, ShardPart, Step, ThreadId, ThreadInfo, Trace};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// The exit code of a test process that cannot write its messages.
 pub const CANNOT_TELL_EXIT: i32 = 97;
 
 /// How the line begins that it prints then; the path and the reason follow.
 pub const CANNOT_TELL: &str = "icb: cannot write messages to ";
+
+/// How many bytes the stack of a thread can have: with less nothing runs, and more is a slip that no system gives.
+pub const STACK_SIZES: RangeInclusive<u64> = 16 * 1024..=1 << 36;
 
 /// Version of the message protocol. A reader refuses any other.
 pub const PROTOCOL_VERSION: u32 = 2;

@@ -21,7 +21,8 @@ pub use explanation::{Explanation, Order, Simplified};
 pub use failure::{DeadlockEntry, Failure, FailureKind, MemoryEvent, MemoryEventKind, RaceAccess};
 pub use id::{ObjectId, ThreadId};
 pub use message::{
-    CANNOT_TELL, CANNOT_TELL_EXIT, FrontierFile, Message, PROTOCOL_VERSION, TracePiece, encode, journal_name,
+    CANNOT_TELL, CANNOT_TELL_EXIT, FrontierFile, Message, PROTOCOL_VERSION, STACK_SIZES, TracePiece, encode,
+    journal_name,
 };
 #[cfg(any(test, feature = "decode"))]
 pub use message::{ProtocolError, decode};

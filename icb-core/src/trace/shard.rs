@@ -36,16 +36,28 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Shard, String> {
+        let wrong = |why: &str| {
+            format!(
+                "`{text}` is no shard{why}; write 3/16 for the third of sixteen, or 3/16:2/4 for the second quarter of that"
+            )
+        };
         let pair = |text: &str| {
-            let (number, count) = text.split_once('/')?;
-            let pair: (u32, u32) = (number.parse().ok()?, count.parse().ok()?);
-            (1..=MAX_COUNT).contains(&pair.1).then_some(pair).filter(|pair| (1..=pair.1).contains(&pair.0))
+            let pair = text
+                .split_once('/')
+                .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+            match pair {
+                None => Err(wrong("")),
+                Some((_, 0)) => Err(wrong(": there is at least one shard")),
+                Some((_, count)) if count > MAX_COUNT => {
+                    Err(wrong(&format!(": there are at most {MAX_COUNT} shards")))
+                }
+                Some((0, _)) => Err(wrong(": shards are counted from 1")),
+                Some((number, count)) if number > count => Err(wrong(&format!(": there are {count} shards"))),
+                Some(pair) => Ok(pair),
+            }
         };
         let (whole, part) = text.split_once(':').unwrap_or((text, "1/1"));
-        let shard = pair(whole).zip(pair(part)).map(|(whole, part)| Shard { whole, part });
-        shard.ok_or_else(|| {
-            format!("`{text}` is no shard; write 3/16 for the third of sixteen, or 3/16:2/4 for the second quarter of that")
-        })
+        Ok(Shard { whole: pair(whole)?, part: pair(part)? })
     }
 }
 

@@ -43,6 +43,8 @@ pub enum StrategyKind {
 pub const STRATEGY_WORDS: &str = "icb, dfs, db:DEPTH, idfs, random[:SEED], pct[:DEPTH[:SEED]], delay, kiss";
 
 const PRIORITY_DEPTH: u32 = 3;
+/// There are fewer steps in most executions.
+const MAX_PRIORITY_DEPTH: u64 = 10_000;
 
 impl StrategyKind {
     /// Whether the search goes by bounds that claim something about preemptions, so that a test can be taken from one bound to
@@ -102,7 +104,18 @@ impl FromStr for StrategyKind {
         let name = parts.next().unwrap_or_default();
         let numbers: Vec<u64> =
             parts.map(|part| part.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?;
-        let small = |number: u64| u32::try_from(number).map_err(|_| wrong());
+        let small = |number: u64| {
+            let most = u32::MAX;
+            u32::try_from(number)
+                .map_err(|_| format!("`{text}` goes too deep; give DEPTH, as in db:DEPTH, at most {most}"))
+        };
+        if let ("pct", Some(depth)) = (name, numbers.first())
+            && !(1..=MAX_PRIORITY_DEPTH).contains(depth)
+        {
+            return Err(format!(
+                "`{text}` looks for no bug that there is; give pct a depth of at least 1 and at most {MAX_PRIORITY_DEPTH}, as in pct:3"
+            ));
+        }
         Ok(match (name, numbers.as_slice()) {
             ("icb", []) => StrategyKind::ContextBounded,
             ("dfs", []) => StrategyKind::DepthFirst,
@@ -111,8 +124,8 @@ impl FromStr for StrategyKind {
             ("random", []) => StrategyKind::Random { seed: 0 },
             ("random", &[seed]) => StrategyKind::Random { seed },
             ("pct", []) => StrategyKind::Priority { depth: PRIORITY_DEPTH, seed: 0 },
-            ("pct", &[depth]) if depth > 0 => StrategyKind::Priority { depth: small(depth)?, seed: 0 },
-            ("pct", &[depth, seed]) if depth > 0 => StrategyKind::Priority { depth: small(depth)?, seed },
+            ("pct", &[depth]) => StrategyKind::Priority { depth: small(depth)?, seed: 0 },
+            ("pct", &[depth, seed]) => StrategyKind::Priority { depth: small(depth)?, seed },
             ("delay", []) => StrategyKind::DelayBounded,
             ("kiss", []) => StrategyKind::StackDiscipline,
             _ => return Err(wrong()),
@@ -145,8 +158,11 @@ mod tests {
             assert_eq!(text.parse::<StrategyKind>().unwrap().to_string(), text);
         }
         assert_eq!("pct".parse(), Ok(StrategyKind::Priority { depth: 3, seed: 0 }));
-        for text in ["", "luck", "db", "db:x", "db:1:2", "icb:1", "pct:0", "db:99999999999"] {
+        for text in ["", "luck", "db", "db:x", "db:1:2", "icb:1", "db:99999999999"] {
             assert!(text.parse::<StrategyKind>().unwrap_err().contains("db:DEPTH"), "{text}");
+        }
+        for text in ["pct:0:1", "pct:10001", "pct:4294967295"] {
+            assert!(text.parse::<StrategyKind>().unwrap_err().contains("a depth of at least 1"), "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::builder::{OnRace, ReductionKind};
 use crate::program::Granularity;
-use crate::trace::{Schedule, Shard, StrategyKind};
+use crate::trace::{STACK_SIZES, Schedule, Shard, StrategyKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ const REDUCTIONS: [(&str, ReductionKind); 3] = [
     ("visited", ReductionKind::Visited),
 ];
 
-/// Bytes of a thread's stack, at most: a larger one is a slip, and no system gives it.
-const MAX_STACK_SIZE: u64 = 1 << 36;
+/// Of a stack with more bytes it is tried whether there is one, before anything is explored: later it would be told as a failure of the test.
+const LARGE_STACK: u64 = 1 << 26;
 
 /// The longest duration, thirty years: the clocks of a system end somewhere.
 const MAX_DURATION: Duration = Duration::from_secs(30 * 366 * 86400);
@@ -303,13 +303,19 @@ impl Settings {
                     .into(),
             );
         }
-        if self.stack_size < 16 * 1024 {
-            return Err(format!("a stack of {} bytes is too small; give at least 16384", self.stack_size));
+        let (least, most) = (STACK_SIZES.start(), STACK_SIZES.end());
+        let size = self.stack_size as u64;
+        if size < *least {
+            return Err(format!("a stack of {size} bytes is too small; give at least {least}"));
         }
-        if self.stack_size as u64 > MAX_STACK_SIZE {
+        if size > *most {
+            return Err(format!("a stack of {size} bytes is too large; give at most {most}"));
+        }
+        if size > LARGE_STACK
+            && let Err(error) = crate::runtime::try_stack(self.stack_size)
+        {
             return Err(format!(
-                "a stack of {} bytes is too large; give at most {MAX_STACK_SIZE}",
-                self.stack_size
+                "there is no memory for a stack of {size} bytes ({error}); give a smaller one"
             ));
         }
         if self.check_leaks && !crate::runtime::allocator_is_installed() {
@@ -373,6 +379,7 @@ mod tests {
             ("ICB_MAX_SECONDS", "-1", "number of seconds"),
             ("ICB_REPLAY", "0*3", "begins with"),
             ("ICB_STACK_SIZE", "10", "16384"),
+            ("ICB_STACK_SIZE", "68719476737", "at most 68719476736"),
         ] {
             let error = applied(&[(name, text)]).unwrap_err();
             assert!(error.contains(hint), "{error}");

@@ -82,6 +82,10 @@ impl Run<'_> {
     pub(super) fn known(&self, task: Task) -> Option<Finished> {
         let rounds = lock(&self.rounds[task.test]);
         let round = rounds.get(task.min_bound).filter(|round| round.max_bound == task.max_bound)?;
+        // Without the files of its states a part cannot be told to the others.
+        if !round.parts.values().all(|(_, states)| states.exists()) {
+            return None;
+        }
         lock(&self.parts).insert((task.test, task.min_bound), round.parts.clone());
         Some(Finished {
             task,
