@@ -16,7 +16,12 @@ pub(crate) use icb_core::runtime::{
     OwnGuard, engine_works, futex_used, is_foreign, leave_at_abort, memory_unmapped, mixed, random_key,
     running_stack, without_unwinding,
 };
-#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_env = "gnu",
+    not(target_feature = "crt-static")
+))]
 pub(crate) use icb_core::runtime::{let_go_of_counter, trap_counter};
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
