@@ -16,6 +16,13 @@ pub(crate) use icb_core::runtime::{
     OwnGuard, engine_works, futex_used, is_foreign, leave_at_abort, memory_unmapped, mixed, random_key,
     running_stack, without_unwinding,
 };
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_env = "gnu",
+    not(target_feature = "crt-static")
+))]
+pub(crate) use icb_core::runtime::{let_go_of_counter, trap_counter};
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
 /// `yield_now`, `spin_loop` and `sleep` (with its duration). `false` outside an execution. Compiled into what the program calls, and that into the

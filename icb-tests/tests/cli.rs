@@ -595,6 +595,9 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "0 passed, 3 failed",
         ],
     );
+    // What a test starts is no part of the search, not even if it is the same program.
+    icb_with("unchanged", "test --ignored has_itself_run", &[])
+        .check(PASSED, &["one thread unchanged::lib::tests::has_itself_run", "1 passed, 0 failed"]);
     // Another process comes to the same message, with the same address.
     icb_with("unchanged", "replay unchanged::lib::tests::shows_an_address", &[])
         .check(FAILED, &["left: Some(\"0x", "The failure shows again."]);

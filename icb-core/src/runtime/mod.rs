@@ -88,3 +88,5 @@ pub use program::CoroutineProgram;
 pub use promoted::Promoted;
 pub use registers::Registers;
 pub use running::note_registers;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use time_stamps::{let_go_of_counter, trap_counter};

@@ -11,6 +11,10 @@ pub(super) use trap::prepare;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub(super) fn prepare() {}
 
+/// For the mirror, while the calling thread starts another process, which would be told the model's time as well, and could not take it.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use trap::{let_go_of_counter, trap_counter};
+
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trap {
     use super::super::running::running;
@@ -19,6 +23,7 @@ mod trap {
     use std::arch::x86_64::_rdtsc;
     use std::cell::Cell;
 
+    const PR_GET_TSC: c_int = 25;
     const PR_SET_TSC: c_int = 26;
     const PR_TSC_ENABLE: c_int = 1;
     const PR_TSC_SIGSEGV: c_int = 2;
@@ -37,6 +42,24 @@ mod trap {
     fn set_counter(mode: c_int) {
         // SAFETY: it concerns the counter alone. Where it is refused, the counter goes on as it was.
         unsafe { libc::prctl(PR_SET_TSC, mode) };
+    }
+
+    /// From now on the calling thread, and the processes that it starts, read the processor's counter themselves. Whether they did not before.
+    #[must_use]
+    pub fn let_go_of_counter() -> bool {
+        let mut mode: c_int = PR_TSC_ENABLE;
+        // SAFETY: the place is there to be written to. Where it is refused, there is nothing to let go of.
+        unsafe { libc::prctl(PR_GET_TSC, &raw mut mode) };
+        let is_trapped = mode == PR_TSC_SIGSEGV;
+        if is_trapped {
+            set_counter(PR_TSC_ENABLE);
+        }
+        is_trapped
+    }
+
+    /// Undoes [`let_go_of_counter`], if that has said so.
+    pub fn trap_counter() {
+        set_counter(PR_TSC_SIGSEGV);
     }
 
     /// If the signal was raised by reading the counter: goes on after that, with what it shows.

@@ -11,6 +11,7 @@
 //! 3. Priorities depend on who ran when, which reductions must not see. Here everything depends on what the thread itself
 //!    has done, and on the order of dependent operations: a thread goes round if it was at no new place for so many turns; it
 //!    waits until one of the objects of its last turn is changed by a thread that does not go round.
+//! 4. A pause that lasts until nobody else can go on (`auto_advance`) keeps nobody from running: who sleeps does not go round.
 //!
 //! If nobody can go on, one of those who wait takes its turn, for nothing: it may hold what the others wait for. As soon as
 //! somebody else can go on it stands back, in the middle of its turn if need be.
@@ -173,6 +174,15 @@ impl Turns {
         self.tired = self.count + 1 >= MAX_TURNS;
         self.expected = 0;
         self.touched.clear();
+    }
+
+    /// The pause has lasted until nobody else could go on: the thread has kept nobody from running, and goes round anew.
+    pub(crate) fn begin_anew(&mut self) {
+        self.count = 0;
+        self.limit = MAX_TURNS;
+        self.patience = MAX_TURNS;
+        self.spent = 0;
+        self.tired = false;
     }
 
     fn note_place(&mut self, place: usize) {

@@ -1,6 +1,7 @@
 //! `model` and `Builder`: what tests call.
 
 use super::channel::Channel;
+use super::environment;
 use super::process::{Closure, Worker};
 use super::settings::Settings;
 use crate::model::Model;
@@ -70,7 +71,7 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
     #[must_use]
     pub fn new() -> Self {
         let mut settings = Settings::default();
-        let refused = settings.apply_defaults(|name| std::env::var(name).ok()).err();
+        let refused = settings.apply_defaults(environment::variable).err();
         Builder { settings, refused }
     }
 
@@ -321,7 +322,7 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
             return f();
         }
         let mut settings = self.settings.clone();
-        let applied = settings.apply(|name| std::env::var(name).ok());
+        let applied = settings.apply(environment::variable);
         let channel = Channel::open(settings.channel.as_deref());
         let channel = match (applied, channel) {
             (Ok(()), Ok(channel)) => channel,

@@ -6,6 +6,7 @@ mod beside;
 mod board;
 mod builder;
 mod channel;
+mod environment;
 mod explained;
 mod journal;
 #[cfg(unix)]

@@ -369,6 +369,9 @@ fn spawn_modelled(
     let _ = thread.set(Thread::modelled(id, epoch.get(), name));
 }
 
+/// No process has more addresses than this, so no thread has such a stack.
+const MAX_STACK_SIZE: usize = if usize::BITS < 64 { isize::MAX as usize } else { isize::MAX as usize >> 16 };
+
 /// Starts a thread, real or of the running execution.
 ///
 /// # Safety
@@ -389,6 +392,10 @@ where
         door::leave_apart();
         // SAFETY: the caller's promise.
         return unsafe { spawn_real(name, stack_size, scope, f) };
+    }
+    if stack_size.is_some_and(|size| size > MAX_STACK_SIZE) {
+        // As the system says it; the closure is dropped.
+        return Err(io::ErrorKind::WouldBlock.into());
     }
     let outcome = scope.map(|_| Arc::new(Outcome::default()));
     let (packet, theirs) = Half::pair(|| Packet::new(None, outcome.clone(), Closure::new(f)));

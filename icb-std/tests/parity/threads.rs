@@ -57,6 +57,15 @@ pub(crate) fn builder() {
     // SAFETY: the thread is joined while `number` lives.
     let child = unsafe { Builder::new().spawn_unchecked(|| &number as *const i32 as usize) }.unwrap();
     assert_eq!(child.join().unwrap(), &raw const number as usize);
+    // More than a process has addresses.
+    #[cfg(target_os = "linux")]
+    {
+        let kept = std::sync::Arc::new(());
+        let theirs = kept.clone();
+        let refused = Builder::new().stack_size(isize::MAX as usize).spawn(move || drop(theirs));
+        assert_eq!(refused.map(|_| ()).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+        assert_eq!(std::sync::Arc::strong_count(&kept), 1);
+    }
     let bad = catch_unwind(|| Builder::new().name("a\0b".to_owned()).spawn(|| ()));
     assert!(bad.is_err());
 }

@@ -159,6 +159,42 @@ fn who_looks_from_time_to_time_sees_the_change() {
     }
 }
 
+/// One hands things over and sleeps in between, the other takes them and pauses; each of them goes round and changes something each time. While it
+/// sleeps it keeps nobody from anything, so what it has changed is news.
+#[test]
+fn who_goes_round_with_sleeps_is_waited_for_by_nobody() {
+    let pauses: [(&str, fn()); 3] = [
+        ("yield_now", thread::yield_now),
+        ("spin_loop", hint::spin_loop),
+        ("park_timeout", || thread::park_timeout(ms(1))),
+    ];
+    for (name, pause) in pauses {
+        for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+            let report = patient().max_bound(1).reduction(reduction).explore(move || {
+                let (slot, taken) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+                let theirs = (slot.clone(), taken.clone());
+                let other = thread::spawn(move || {
+                    let (slot, taken) = theirs;
+                    for _ in 0..8 {
+                        while !slot.load(SeqCst) {
+                            pause();
+                        }
+                        taken.fetch_add(1, SeqCst);
+                        slot.store(false, SeqCst);
+                    }
+                });
+                for round in 0..8 {
+                    assert_eq!(taken.load(SeqCst), round);
+                    assert!(!slot.swap(true, SeqCst));
+                    thread::sleep(ms(10));
+                }
+                other.join().unwrap();
+            });
+            assert!(report.failure.is_none(), "{name} {reduction:?}: {report}");
+        }
+    }
+}
+
 /// A sleep is long, and orders nothing in the sense of the memory model.
 #[test]
 fn a_data_race_stays_one() {

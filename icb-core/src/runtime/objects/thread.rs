@@ -461,6 +461,9 @@ impl Execution {
         } else {
             thread.note_yield();
             thread.turns.end_turn();
+            if operation.action == Action::SleepUntil {
+                thread.turns.begin_anew();
+            }
         }
         let may_repeat = goes_on && (has_read || thread.turns.tired);
         let ends_turn = is_turn.then_some(may_repeat);

@@ -1,0 +1,130 @@
+//! The C functions by which a test starts another process: `fork`, `posix_spawn`, `system` and `popen` (x86-64 Linux), by which `std::process::Command` does.
+//! In an execution, reading the processor's counter raises a signal, which shows the model's clock; and a process that is started inherits that, but not who
+//! answers the signal, so that it dies of the first look. (The loader of programs takes one.) So the counter is let go of meanwhile.
+//!
+//! What the other process does is no part of the model.
+
+use crate::door;
+use crate::system::{Real, answer};
+use ::std::ffi::{c_char, c_int, c_void};
+use ::std::mem::transmute;
+use ::std::ptr::null_mut;
+
+const ENOSYS: c_int = 38;
+
+/// Keeps the functions below in every program that is linked with this crate.
+#[used]
+static KEEP: unsafe extern "C" fn() -> c_int = fork;
+
+/// Does this while the counter can be read without a signal.
+fn with_counter<R>(start: impl FnOnce() -> R) -> R {
+    let is_trapped = door::let_go_of_counter();
+    let result = start();
+    if is_trapped {
+        door::trap_counter();
+    }
+    result
+}
+
+/// The C function of this name. What the program forks in the model is another process, and reads the counter there; where the engine forks, it goes on.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fork() -> c_int {
+    static REAL: Real = Real::new(c"fork");
+    let Some(real) = REAL.get() else { return answer(Err(ENOSYS)) as c_int };
+    // SAFETY: the C library's function of this name.
+    let fork = unsafe { transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(real) };
+    let is_trapped = door::is_modelled() && door::let_go_of_counter();
+    // SAFETY: the caller's promise.
+    let child = unsafe { fork() };
+    if is_trapped && child != 0 {
+        door::trap_counter();
+    }
+    child
+}
+
+/// As `posix_spawn` and `posix_spawnp` are declared; of what is pointed to nothing is looked at here.
+type Spawn = unsafe extern "C" fn(
+    *mut c_int,
+    *const c_char,
+    *const c_void,
+    *const c_void,
+    *const *mut c_char,
+    *const *mut c_char,
+) -> c_int;
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn(
+    child: *mut c_int,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const *mut c_char,
+    environment: *const *mut c_char,
+) -> c_int {
+    static REAL: Real = Real::new(c"posix_spawn");
+    let Some(real) = REAL.get() else { return ENOSYS };
+    // SAFETY: the C library's function of this name, and the caller's promise.
+    with_counter(|| unsafe {
+        transmute::<*mut c_void, Spawn>(real)(child, path, actions, attributes, arguments, environment)
+    })
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawnp(
+    child: *mut c_int,
+    file: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const *mut c_char,
+    environment: *const *mut c_char,
+) -> c_int {
+    static REAL: Real = Real::new(c"posix_spawnp");
+    let Some(real) = REAL.get() else { return ENOSYS };
+    // SAFETY: the C library's function of this name, and the caller's promise.
+    with_counter(|| unsafe {
+        transmute::<*mut c_void, Spawn>(real)(child, file, actions, attributes, arguments, environment)
+    })
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn system(command: *const c_char) -> c_int {
+    static REAL: Real = Real::new(c"system");
+    let Some(real) = REAL.get() else { return answer(Err(ENOSYS)) as c_int };
+    // SAFETY: the C library's function of this name, and the caller's promise.
+    with_counter(|| unsafe {
+        transmute::<*mut c_void, unsafe extern "C" fn(*const c_char) -> c_int>(real)(command)
+    })
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
+    static REAL: Real = Real::new(c"popen");
+    let Some(real) = REAL.get() else {
+        answer(Err(ENOSYS));
+        return null_mut();
+    };
+    // SAFETY: the C library's function of this name, and the caller's promise.
+    with_counter(|| unsafe {
+        type Open = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
+        transmute::<*mut c_void, Open>(real)(command, mode)
+    })
+}
