@@ -112,7 +112,7 @@ pub(crate) fn decide(
     }
     if let Some(reason) = probe::failure(workspace, recipe)? {
         if options.accesses {
-            return Err(Error::Usage(format!("--accesses is not possible here: {reason}; leave it out")));
+            return Err(refused(&reason));
         }
         return Ok(Decision { note: Some(not_checked(&reason)), ..off });
     }
@@ -125,6 +125,11 @@ pub(crate) fn decide(
     }
     let own = packages.map(|packages| packages.own()).unwrap_or_default();
     Ok(Decision { on: true, note: None, own })
+}
+
+/// That `--accesses` asks for what cannot be.
+pub(super) fn refused(reason: &str) -> Error {
+    Error::Usage(format!("--accesses is not possible here: {reason}; leave it out"))
 }
 
 /// That some package could not be instrumented after all.

@@ -64,17 +64,21 @@ struct Answer {
     failure: Option<String>,
 }
 
+/// Why accesses cannot be reported for a target, whatever the toolchain; `None` if they may.
+pub(super) fn lacking_for(triple: &str) -> Option<String> {
+    if !PROCESSORS.iter().any(|processor| triple.starts_with(processor)) {
+        return Some(format!("there are hooks for {} only, not for {triple}", PROCESSORS.join(" and ")));
+    }
+    // The runtime tells what is `std`'s own, and no thread's of an execution, by what the loader says on Linux.
+    (!triple.contains("-linux-"))
+        .then(|| format!("accesses are told from those of `std` itself on Linux only, not for {triple}"))
+}
+
 /// Why accesses cannot be reported in a build; `None` if they can.
 pub(super) fn failure(workspace: &Workspace, recipe: &Recipe<'_>) -> Result<Option<String>, Error> {
     let triple = &recipe.triple;
-    if !PROCESSORS.iter().any(|processor| triple.starts_with(processor)) {
-        return Ok(Some(format!("there are hooks for {} only, not for {triple}", PROCESSORS.join(" and "))));
-    }
-    // The runtime tells what is `std`'s own, and no thread's of an execution, by what the loader says on Linux.
-    if !triple.contains("-linux-") {
-        return Ok(Some(format!(
-            "accesses are told from those of `std` itself on Linux only, not for {triple}"
-        )));
+    if let Some(reason) = lacking_for(triple) {
+        return Ok(Some(reason));
     }
     let version = rustc_version()?;
     let mut hasher = DefaultHasher::new();

@@ -4,6 +4,7 @@
 use super::build::rustc;
 use super::config::Config;
 use super::metadata::{Workspace, is_meant};
+use super::{accesses, probe};
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use crate::nearest::{did_you_mean, instead_of};
@@ -271,6 +272,10 @@ fn check_triple(options: &BuildArgs, config: &Config) -> Result<(), Error> {
             "{said} {triple}: the compiler knows no such target{}; `rustc --print target-list` names all",
             did_you_mean(&triple, known.lines())
         )));
+    }
+    // No std would help.
+    if let Some(reason) = probe::lacking_for(&triple).filter(|_| options.accesses) {
+        return Err(accesses::refused(&reason));
     }
     let libraries = rustc(&["--print", "target-libdir", "--target", &triple])?;
     let libraries = libraries.trim();

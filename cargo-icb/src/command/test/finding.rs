@@ -10,7 +10,7 @@ use crate::settings::Search;
 use crate::store::{StoredFailure, resolve};
 use crate::worker::plan::Task;
 use crate::worker::replay::{self, Replay, Replayed};
-use icb_core::trace::{Failure, FailureKind, Frame};
+use icb_core::trace::{Failure, FailureKind, Frame, Step};
 
 impl Run<'_> {
     /// Stores a failure and replays it to learn its trace.
@@ -65,6 +65,7 @@ impl Run<'_> {
                 notes.push(format!("The replay could not be run: {message}"))
             }
         }
+        notes.extend(for_no_reason(&shown));
         notes.extend(shared_code(test, &shown));
         notes.extend(assembly::note(&shown, frames(&shown), &roots(&self.workspace.root)));
         shown.execution = failure.execution;
@@ -119,6 +120,19 @@ impl Run<'_> {
             .map(|(option, path)| format!(" {option} {}", word_for_shell(&path.display().to_string())))
             .collect()
     }
+}
+
+/// What there is to say of a failure that takes something that happens for no reason: not everywhere does it.
+fn for_no_reason(failure: &Failure) -> Option<String> {
+    let steps = || failure.trace.steps.iter();
+    let what = if steps().any(Step::fails_spuriously) {
+        "A weak exchange fails for no reason here, as it may on processors other than x86"
+    } else if steps().any(Step::wakes_spuriously) {
+        "A wait ends for no reason here, as the documentation of std allows"
+    } else {
+        return None;
+    };
+    Some(format!("{what}; --spurious=false leaves such executions out."))
 }
 
 /// What there is to say where backtraces name another test: the compiler keeps one copy of functions that are the same.
