@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use std::collections::BTreeSet;
 
 /// How all variables begin.
-const PREFIX: &str = "ICB_";
+pub(crate) const PREFIX: &str = "ICB_";
 
 /// Variables that tests obey by themselves, but not where `cargo icb` steers them, and what there is instead.
 const OF_TESTS: [(&str, &str); 7] = [

@@ -45,56 +45,43 @@ unsafe extern "C" fn fork() -> c_int {
     child
 }
 
-/// As `posix_spawn` and `posix_spawnp` are declared; of what is pointed to nothing is looked at here.
-type Spawn = unsafe extern "C" fn(
-    *mut c_int,
-    *const c_char,
-    *const c_void,
-    *const c_void,
-    *const *mut c_char,
-    *const *mut c_char,
-) -> c_int;
-
-/// The C function of this name.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn posix_spawn(
-    child: *mut c_int,
-    path: *const c_char,
-    actions: *const c_void,
-    attributes: *const c_void,
-    arguments: *const *mut c_char,
-    environment: *const *mut c_char,
-) -> c_int {
-    static REAL: Real = Real::new(c"posix_spawn");
-    let Some(real) = REAL.get() else { return ENOSYS };
-    // SAFETY: the C library's function of this name, and the caller's promise.
-    with_counter(|| unsafe {
-        transmute::<*mut c_void, Spawn>(real)(child, path, actions, attributes, arguments, environment)
-    })
+/// Functions that are declared as `posix_spawn` is; of what is pointed to nothing is looked at here.
+macro_rules! spawns {
+    ($($name:ident = $c_name:literal;)*) => { $(
+        /// The C function of this name.
+        ///
+        /// # Safety
+        /// As the C function.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            child: *mut c_int,
+            program: *const c_char,
+            actions: *const c_void,
+            attributes: *const c_void,
+            arguments: *const *mut c_char,
+            environment: *const *mut c_char,
+        ) -> c_int {
+            type Spawn = unsafe extern "C" fn(
+                *mut c_int,
+                *const c_char,
+                *const c_void,
+                *const c_void,
+                *const *mut c_char,
+                *const *mut c_char,
+            ) -> c_int;
+            static REAL: Real = Real::new($c_name);
+            let Some(real) = REAL.get() else { return ENOSYS };
+            // SAFETY: the C library's function of this name, and the caller's promise.
+            with_counter(|| unsafe {
+                transmute::<*mut c_void, Spawn>(real)(child, program, actions, attributes, arguments, environment)
+            })
+        }
+    )* };
 }
 
-/// The C function of this name.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn posix_spawnp(
-    child: *mut c_int,
-    file: *const c_char,
-    actions: *const c_void,
-    attributes: *const c_void,
-    arguments: *const *mut c_char,
-    environment: *const *mut c_char,
-) -> c_int {
-    static REAL: Real = Real::new(c"posix_spawnp");
-    let Some(real) = REAL.get() else { return ENOSYS };
-    // SAFETY: the C library's function of this name, and the caller's promise.
-    with_counter(|| unsafe {
-        transmute::<*mut c_void, Spawn>(real)(child, file, actions, attributes, arguments, environment)
-    })
+spawns! {
+    posix_spawn = c"posix_spawn";
+    posix_spawnp = c"posix_spawnp";
 }
 
 /// The C function of this name.

@@ -1,6 +1,7 @@
 //! One test process: starts it, follows its messages and its output, and notes how it ended.
 
 use crate::cargo::tests::Test;
+use crate::environment::PREFIX;
 use crate::exit_code::unwritable;
 use icb_core::trace::{
     BoundReport, CANNOT_TELL, CANNOT_TELL_EXIT, Failure, Message, Report, ShardPart, Stopped, Trace, decode,
@@ -237,7 +238,7 @@ fn command(launch: &Launch<'_>, channel: &Path) -> Command {
     let test = launch.test;
     let mut command = test.executable.command();
     command.args(test_arguments(test));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ICB_")) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with(PREFIX)) {
         command.env_remove(name);
     }
     command

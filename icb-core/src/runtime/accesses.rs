@@ -199,8 +199,7 @@ pub(super) fn accessed(hooked: Hooked) {
         hooks.running.get()
     });
     if running.is_null() {
-        program_allocator::is_found(hooked.address);
-        return;
+        return program_allocator::note(hooked.address);
     }
     // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
     let running = unsafe { &*running };

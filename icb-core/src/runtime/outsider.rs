@@ -54,8 +54,9 @@ pub(super) fn rest() -> Option<Failure> {
 #[cold]
 #[inline(never)]
 pub(super) fn outside(type_name: &'static str, address: *const (), location: &'static Location<'static>) {
+    program_allocator::note(address.addr());
     // The engine's own threads allocate too.
-    if program_allocator::is_found(address.addr()) {
+    if program_allocator::holds(address.addr()) {
         return;
     }
     let watched = WATCHED.load(Relaxed);

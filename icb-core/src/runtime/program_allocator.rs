@@ -37,14 +37,10 @@ pub(super) fn learn() {
     }
 }
 
-/// The variable is used outside any execution: whether it is the allocator's, which is found out here.
+/// The variable is used outside any execution.
 #[cold]
-pub(super) fn is_found(address: usize) -> bool {
-    if holds(address) {
-        return true;
-    }
-    let found = LEARNS.get() && image::contains(std::ptr::without_provenance(address));
-    if found {
+pub(super) fn note(address: usize) {
+    if LEARNS.get() && image::contains(std::ptr::without_provenance(address)) && !holds(address) {
         // Where several threads learn at once each finds the same, and at worst an address stands here twice.
         let index = COUNT.load(Relaxed);
         if let Some(place) = ADDRESSES.get(index) {
@@ -52,7 +48,6 @@ pub(super) fn is_found(address: usize) -> bool {
             COUNT.store(index + 1, Relaxed);
         }
     }
-    found
 }
 
 /// Whether the variable is the allocator's.

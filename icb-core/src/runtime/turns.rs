@@ -69,15 +69,21 @@ impl Turns {
     pub(crate) fn reset(&mut self) {
         self.left = 0;
         self.tired = false;
-        self.count = 0;
-        self.limit = MAX_TURNS;
-        self.patience = MAX_TURNS;
+        self.forget_turns();
         self.spent = 0;
         self.number = 0;
         self.has_new_place = false;
         self.goes_on_early = false;
         self.places.clear();
         self.touched.clear();
+    }
+
+    /// Its turns are counted anew.
+    #[inline]
+    fn forget_turns(&mut self) {
+        self.count = 0;
+        self.limit = MAX_TURNS;
+        self.patience = MAX_TURNS;
     }
 
     /// At a pause: the thread goes round. Depends on nothing but what it has done itself.
@@ -160,9 +166,7 @@ impl Turns {
         }
         let is_long = self.number != 0 && self.left == 0;
         if self.has_new_place || is_long {
-            self.count = 0;
-            self.limit = MAX_TURNS;
-            self.patience = MAX_TURNS;
+            self.forget_turns();
         } else {
             self.count += 1;
             self.spent = self.spent.saturating_add(u32::from(MAX_OPERATIONS - self.left));
@@ -178,9 +182,7 @@ impl Turns {
 
     /// The pause has lasted until nobody else could go on: the thread has kept nobody from running, and goes round anew.
     pub(crate) fn begin_anew(&mut self) {
-        self.count = 0;
-        self.limit = MAX_TURNS;
-        self.patience = MAX_TURNS;
+        self.forget_turns();
         self.spent = 0;
         self.tired = false;
     }
