@@ -256,3 +256,45 @@ fn steps_on_different_objects_commute() {
     assert_eq!(other.failure.map(|failure| failure.kind), Some(FailureKind::Divergence));
     assert!(read("icb1:0*").is_err());
 }
+
+/// One thread takes one of so many steps, and one of them is wrong.
+struct Lots {
+    count: u32,
+    wrong: u32,
+}
+
+impl Model for Lots {
+    type State = Option<u32>;
+    fn initial_states(&self) -> Vec<Option<u32>> {
+        vec![None]
+    }
+    fn thread_count(&self, _: &Option<u32>) -> usize {
+        1
+    }
+    fn is_enabled(&self, state: &Option<u32>, _: usize) -> bool {
+        state.is_none()
+    }
+    fn has_ended(&self, state: &Option<u32>, _: usize) -> bool {
+        state.is_some()
+    }
+    fn outcome_count(&self, _: &Option<u32>, _: usize) -> u32 {
+        self.count
+    }
+    fn step(&self, state: &mut Option<u32>, _: usize, outcome: u32) -> Result<(), String> {
+        *state = Some(outcome);
+        if outcome == self.wrong { Err(format!("{outcome} is wrong")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_step_with_many_outcomes_is_told_as_it_was() {
+    for wrong in [70_000, 99_999] {
+        let model = Lots { count: 100_000, wrong };
+        let report = StateSearch::new(&model).run();
+        let failure = report.failure.expect("one outcome is wrong");
+        assert_eq!(failure.message, format!("{wrong} is wrong"));
+        assert_eq!(failure.trace.steps[0].branches, [wrong]);
+        let replayed = Builder::new().replay(failure.schedule).explore_model(&model);
+        assert_eq!(replayed.failure.map(|failure| failure.message), Some(failure.message));
+    }
+}

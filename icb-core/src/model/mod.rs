@@ -26,7 +26,7 @@ pub trait Model {
     /// must behave alike.
     type State: Clone + Eq + Hash;
 
-    /// Where executions begin; at least one state.
+    /// Where executions begin; at least one state, and at most 67,108,864.
     fn initial_states(&self) -> Vec<Self::State>;
 
     /// How many threads there are in this state, those that have ended included. At most 64.
@@ -44,7 +44,8 @@ pub trait Model {
     /// In words, the assertion that the step violates. The state does not matter then.
     fn step(&self, state: &mut Self::State, thread: usize, outcome: u32) -> Result<(), String>;
 
-    /// How many outcomes the next step of an enabled thread has; all of them are explored, at no cost. At most 65,535.
+    /// How many outcomes the next step of an enabled thread has; all of them are explored, at no cost. At most 67,108,864 (2^26): the
+    /// search of all states panics where there are more.
     fn outcome_count(&self, _state: &Self::State, _thread: usize) -> u32 {
         1
     }

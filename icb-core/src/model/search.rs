@@ -38,9 +38,34 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Origin {
     from: u32,
-    outcome: u16,
-    /// The thread that is run from the state.
-    thread: u16,
+    /// The outcome, and above [`OUTCOME_BITS`] the thread that is run from the state: there are as many of these as of states.
+    packed: u32,
+}
+
+/// 64 threads leave so many bits for outcomes.
+const OUTCOME_BITS: u32 = 26;
+
+impl Origin {
+    fn new(from: u32, outcome: u32) -> Origin {
+        assert!(
+            outcome < 1 << OUTCOME_BITS,
+            "a model has at most {} initial states, and each step of it at most as many outcomes",
+            1 << OUTCOME_BITS
+        );
+        Origin { from, packed: outcome }
+    }
+
+    fn running(self, thread: usize) -> Origin {
+        Origin { packed: self.outcome() | (thread as u32) << OUTCOME_BITS, ..self }
+    }
+
+    const fn outcome(self) -> u32 {
+        self.packed & ((1 << OUTCOME_BITS) - 1)
+    }
+
+    const fn thread(self) -> usize {
+        (self.packed >> OUTCOME_BITS) as usize
+    }
 }
 
 /// A work item that waits: a state and the thread to run from it.
@@ -156,7 +181,7 @@ impl<'m, M: Model> StateSearch<'m, M> {
         let initial = self.model.initial_states();
         assert!(!initial.is_empty(), "a model has at least one initial state");
         for (outcome, state) in (0..).zip(initial) {
-            let from = Origin { from: NOWHERE, outcome, thread: 0 };
+            let from = Origin::new(NOWHERE, outcome);
             if self.arrive(&state, from) {
                 for thread in members(enabled(self.model, &state)) {
                     let item = self.item(&state, thread, from);
@@ -187,14 +212,14 @@ impl<'m, M: Model> StateSearch<'m, M> {
     /// Takes the step of a work item, which has been entered.
     fn take(&mut self, item: Item<M::State>, bound: &mut BoundReport) {
         self.release(&item);
-        let thread = usize::from(item.origin.thread);
+        let thread = item.origin.thread();
         let state = item.state.unwrap_or_else(|| self.table.state(item.number).clone());
         let from = self.origins.len() as u32;
         self.origins.push(item.origin);
         let yields = self.model.is_yield(&state, thread);
         for outcome in 0..self.model.outcome_count(&state, thread) {
             let mut after = state.clone();
-            let origin = Origin { from, outcome: outcome as u16, thread: 0 };
+            let origin = Origin::new(from, outcome);
             bound.steps += 1;
             if let Err(words) = self.model.step(&mut after, thread, outcome) {
                 return self.fail(FailureKind::Panic, words, origin, None);
@@ -271,7 +296,7 @@ impl<'m, M: Model> StateSearch<'m, M> {
     /// The name that the item's thread has in the representative of its state.
     fn name_in(&self, item: &Item<M::State>) -> usize {
         let state = item.state.as_ref().unwrap_or_else(|| self.table.state(item.number));
-        self.name(state, usize::from(item.origin.thread))
+        self.name(state, item.origin.thread())
     }
 
     /// The number of the state's representative.
@@ -292,21 +317,20 @@ impl<'m, M: Model> StateSearch<'m, M> {
         if !kept {
             self.waiting_bytes += self.model.heap_bytes(state);
         }
-        let origin = Origin { thread: thread as u16, ..origin };
-        Item { number, state: (!kept).then(|| state.clone()), origin }
+        Item { number, state: (!kept).then(|| state.clone()), origin: origin.running(thread) }
     }
 
     /// Ends the search with a failure, reached in the way that the origin says.
     fn fail(&mut self, kind: FailureKind, words: String, origin: Origin, deadlocked: Option<&M::State>) {
         let mut choices = Vec::new();
-        let (mut from, mut outcome) = (origin.from, origin.outcome);
+        let (mut from, mut outcome) = (origin.from, origin.outcome());
         while let Some(&origin) = self.origins.get(from as usize) {
-            choices.push((usize::from(origin.thread), u32::from(outcome)));
-            (from, outcome) = (origin.from, origin.outcome);
+            choices.push((origin.thread(), outcome));
+            (from, outcome) = (origin.from, origin.outcome());
         }
         choices.reverse();
         let mut failure = Failure::new(kind, words);
-        failure.trace = trace(self.model, usize::from(outcome), &choices);
+        failure.trace = trace(self.model, outcome as usize, &choices);
         failure.schedule = failure.trace.schedule.clone();
         failure.bound = failure.schedule.preemption_count();
         if deadlocked.is_none() {
