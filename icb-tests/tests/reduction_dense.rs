@@ -105,22 +105,22 @@ fn dense_programs_keep_their_terminal_states() {
     assert!(tally.programs > tally.skipped || seeds::from_environment().is_some(), "too little was compared");
 }
 
-/// A search that is unsound in a known way is found out.
+/// A search that is unsound in a known way is found out by the programs of every run.
 #[test]
 fn flaws_are_found() {
-    const PROGRAMS: u64 = 3_000;
-    const FLAWS: [Flaw; 6] = [
-        Flaw::NoConservativePoints,
-        Flaw::NaiveSleep,
-        Flaw::BlockedIgnored,
-        Flaw::EnablingIgnored,
-        Flaw::OneCandidate,
-        Flaw::NoFallback,
+    // Each with the first of them that shows it, which is tried first.
+    const FLAWS: [(Flaw, u64); 6] = [
+        (Flaw::NoConservativePoints, 1),
+        (Flaw::NaiveSleep, 1),
+        (Flaw::BlockedIgnored, 19),
+        (Flaw::EnablingIgnored, 54),
+        (Flaw::OneCandidate, 1817),
+        (Flaw::NoFallback, 355),
     ];
-    for flaw in FLAWS {
-        let lost =
-            (0..PROGRAMS).find_map(|seed| check(&dense::program(seed), flaw, &mut Tally::default()).err());
-        let Some(lost) = lost else { panic!("{flaw:?} is not found by {PROGRAMS} programs") };
+    for (flaw, first) in FLAWS {
+        let mut seeds = std::iter::once(first).chain(SEEDS);
+        let lost = seeds.find_map(|seed| check(&dense::program(seed), flaw, &mut Tally::default()).err());
+        let Some(lost) = lost else { panic!("{flaw:?} is not found by the programs {SEEDS:?}") };
         println!("{flaw:?}: {lost}");
     }
 }
