@@ -298,3 +298,9 @@ fn a_step_with_many_outcomes_is_told_as_it_was() {
         assert_eq!(replayed.failure.map(|failure| failure.message), Some(failure.message));
     }
 }
+
+#[test]
+#[should_panic(expected = "at most 67108864 outcomes, not 67108865")]
+fn a_step_with_too_many_outcomes_is_refused_before_it_is_taken() {
+    let _ = StateSearch::new(&Lots { count: (1 << 26) + 1, wrong: u32::MAX }).run();
+}

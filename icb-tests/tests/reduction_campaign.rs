@@ -319,7 +319,7 @@ fn loops_that_never_pause_keep_their_outcomes() {
 #[test]
 fn flaws_are_found() {
     const PROGRAMS: u64 = 20_000;
-    // Each with the first program that shows it, which is tried first.
+    // Each with a program that shows it, which is tried first.
     const FLAWS: [(Flaw, u64); 9] = [
         (Flaw::NoConservativePoints, 10),
         (Flaw::NaiveSleep, 22),
@@ -331,10 +331,10 @@ fn flaws_are_found() {
         (Flaw::FirstOutcomeTrusted, 202),
         (Flaw::WokenIgnored, 1071),
     ];
-    for (flaw, first) in FLAWS {
+    for (flaw, known) in FLAWS {
         let flawed = |bound| reduced(bound).flawed(flaw);
         let differs = |program: &Program| compare(program, MANNERS[0], 2, 500, &flawed).is_err();
-        let mut seeds = std::iter::once(first).chain(0..PROGRAMS);
+        let mut seeds = std::iter::once(known).chain(0..PROGRAMS);
         let Some(seed) = seeds.find(|&seed| differs(&generate::program(seed))) else {
             panic!("{flaw:?} is not found by {PROGRAMS} programs")
         };

@@ -108,7 +108,7 @@ fn dense_programs_keep_their_terminal_states() {
 /// A search that is unsound in a known way is found out by the programs of every run.
 #[test]
 fn flaws_are_found() {
-    // Each with the first of them that shows it, which is tried first.
+    // Each with one of them that shows it, which is tried first.
     const FLAWS: [(Flaw, u64); 6] = [
         (Flaw::NoConservativePoints, 1),
         (Flaw::NaiveSleep, 1),
@@ -117,8 +117,8 @@ fn flaws_are_found() {
         (Flaw::OneCandidate, 1817),
         (Flaw::NoFallback, 355),
     ];
-    for (flaw, first) in FLAWS {
-        let mut seeds = std::iter::once(first).chain(SEEDS);
+    for (flaw, known) in FLAWS {
+        let mut seeds = std::iter::once(known).chain(SEEDS);
         let lost = seeds.find_map(|seed| check(&dense::program(seed), flaw, &mut Tally::default()).err());
         let Some(lost) = lost else { panic!("{flaw:?} is not found by the programs {SEEDS:?}") };
         println!("{flaw:?}: {lost}");

@@ -44,14 +44,11 @@ struct Origin {
 
 /// 64 threads leave so many bits for outcomes.
 const OUTCOME_BITS: u32 = 26;
+/// There are no more outcomes of a step, or initial states, than this.
+const MAX_OUTCOMES: u32 = 1 << OUTCOME_BITS;
 
 impl Origin {
-    fn new(from: u32, outcome: u32) -> Origin {
-        assert!(
-            outcome < 1 << OUTCOME_BITS,
-            "a model has at most {} initial states, and each step of it at most as many outcomes",
-            1 << OUTCOME_BITS
-        );
+    const fn new(from: u32, outcome: u32) -> Origin {
         Origin { from, packed: outcome }
     }
 
@@ -60,7 +57,7 @@ impl Origin {
     }
 
     const fn outcome(self) -> u32 {
-        self.packed & ((1 << OUTCOME_BITS) - 1)
+        self.packed & (MAX_OUTCOMES - 1)
     }
 
     const fn thread(self) -> usize {
@@ -180,6 +177,7 @@ impl<'m, M: Model> StateSearch<'m, M> {
     fn begin(&mut self) {
         let initial = self.model.initial_states();
         assert!(!initial.is_empty(), "a model has at least one initial state");
+        assert!(initial.len() <= MAX_OUTCOMES as usize, "a model has at most {MAX_OUTCOMES} initial states");
         for (outcome, state) in (0..).zip(initial) {
             let from = Origin::new(NOWHERE, outcome);
             if self.arrive(&state, from) {
@@ -217,7 +215,12 @@ impl<'m, M: Model> StateSearch<'m, M> {
         let from = self.origins.len() as u32;
         self.origins.push(item.origin);
         let yields = self.model.is_yield(&state, thread);
-        for outcome in 0..self.model.outcome_count(&state, thread) {
+        let outcomes = self.model.outcome_count(&state, thread);
+        assert!(
+            outcomes <= MAX_OUTCOMES,
+            "a step of a model has at most {MAX_OUTCOMES} outcomes, not {outcomes}"
+        );
+        for outcome in 0..outcomes {
             let mut after = state.clone();
             let origin = Origin::new(from, outcome);
             bound.steps += 1;
