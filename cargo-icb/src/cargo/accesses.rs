@@ -9,10 +9,9 @@
 
 use super::build::Recipe;
 use super::facade::OWN;
-use super::metadata::Workspace;
+use super::metadata::{Workspace, names};
 use super::packages::{Packages, contains, has_own};
 use super::probe;
-use super::swap::names;
 use super::words::Sought;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;

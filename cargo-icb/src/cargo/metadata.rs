@@ -139,6 +139,13 @@ impl Workspace {
     }
 }
 
+/// Whether a specification names a package, as cargo reads it: `name`, or `name@version`, where the version may be cut short.
+pub(super) fn names(spec: &str, package: &str, version: &str) -> bool {
+    let Some((name, wanted)) = spec.split_once(['@', ':']) else { return spec == package };
+    let rest = version.strip_prefix(wanted);
+    name == package && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// Whether a specification means a package, as cargo reads it: `name`, `name@1.2`, a pattern, or a URL.
 pub(super) fn is_meant(spec: &str, package: &Package) -> bool {
     let (id, spec) = (package.id.repr.trim_start_matches("path+"), spec.trim_start_matches("path+"));
@@ -147,10 +154,8 @@ pub(super) fn is_meant(spec: &str, package: &Package) -> bool {
         return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '@']));
     }
     let name = package.name.as_str();
-    if let Some((wanted, version)) = spec.split_once(['@', ':']) {
-        let rest = package.version.to_string();
-        let rest = rest.strip_prefix(version);
-        return wanted == name && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    if spec.contains(['@', ':']) {
+        return names(spec, name, &package.version.to_string());
     }
     glob::Pattern::new(spec).map_or(spec == name, |pattern| pattern.matches(name))
 }
@@ -238,6 +243,16 @@ fn harness_in(manifest: &str, section: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_may_be_cut_short() {
+        for spec in ["spin", "spin@0.9.8", "spin@0.9", "spin@0", "spin:0.9.8"] {
+            assert!(names(spec, "spin", "0.9.8"), "{spec}");
+        }
+        for spec in ["spi", "spin@0.9.80", "spin@0.9.", "spin@9", "spinning@0.9.8"] {
+            assert!(!names(spec, "spin", "0.9.8"), "{spec}");
+        }
+    }
 
     #[test]
     fn harnesses_are_read_from_the_manifest() {

@@ -6,7 +6,7 @@
 //! instrumented packages are cleaned, and cargo builds them and what depends on them again.
 
 use super::build::{Recipe, cargo};
-use super::metadata::Workspace;
+use super::metadata::{Workspace, names};
 use super::wrapper;
 use crate::cli::BuildArgs;
 use crate::exit_code::Error;
@@ -19,14 +19,6 @@ use std::process::{Command, Stdio};
 
 /// Package of the mirrored library.
 const LIBRARY: &str = "icb-std";
-
-/// Whether a specification (`name` or `name@version`) names a package.
-pub(super) fn names(spec: &str, package: &str, version: &str) -> bool {
-    match spec.split_once('@') {
-        Some((name, wanted)) => name == package && wanted == version,
-        None => spec == package,
-    }
-}
 
 /// What the build proper must know: variables for cargo.
 pub(crate) type Environment = Vec<(&'static str, OsString)>;

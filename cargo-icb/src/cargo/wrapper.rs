@@ -9,7 +9,7 @@
 
 use super::attempt::{Attempts, Notes};
 use super::config::keyed;
-use super::swap::names;
+use super::metadata::names;
 use super::{probe, stand_in};
 use crate::report::notice;
 use std::ffi::{OsStr, OsString};
