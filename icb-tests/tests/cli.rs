@@ -683,6 +683,8 @@ fn tests_that_were_written_for_loom_run_as_they_are() {
     // Without the option it is the crate that its users get.
     icb_with("written-for-loom", "test --lib", &[])
         .check(PASSED, &["one thread written-for-loom::lib::tests::without_loom"]);
+    icb_with("written-for-loom", "test --lib two_senders", &[])
+        .check(NO_TESTS, &["no test matches `two_senders`", "written for loom are run with --loom"]);
     icb_with("unchanged", "test --loom", &[])
         .check(USAGE, &["depends on `loom`, so there is nothing to run with --loom; leave it out"]);
     icb_with("written-for-loom", "test --loom --only loom", &[])
