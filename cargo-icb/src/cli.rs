@@ -82,7 +82,7 @@ pub(crate) struct DiffArgs {
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     /// Show the steps that are alike as well
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) full: bool,
 }
 
@@ -272,15 +272,15 @@ pub(crate) struct TestArgs {
     #[command(flatten)]
     pub(crate) habits: HabitArgs,
     /// Show every step of a failure, also those that no other thread can notice
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) full: bool,
 }
 
 /// Arguments of `cargo icb replay`.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// The test: its name, or PACKAGE::TARGET::TEST as a report prints it
-    #[arg(id = "TEST_NAME", value_name = "TEST")]
+    /// The test: its name, or PACKAGE::TARGET::TEST as a report prints it; or the file of a stored failure, such as one from another machine
+    #[arg(id = "TEST_NAME", value_name = "TEST|FILE")]
     pub(crate) test: String,
     /// Replay this schedule instead of the stored one
     #[arg(long, value_name = "TEXT", env = "ICB_REPLAY")]
@@ -295,10 +295,10 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     /// Show every step, also those that no other thread can notice
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) full: bool,
     /// Instead of replaying, say how to replay under gdb or lldb, with a stop at each preemption
-    #[arg(long)]
+    #[arg(long, help_heading = None)]
     pub(crate) debugger: bool,
 }
 
@@ -673,7 +673,7 @@ mod tests {
             ("cargo-icb test --no-such-option", "--no-such-option"),
             ("cargo-icb test --granularity fine", "access"),
             ("cargo-icb tset", "test"),
-            ("cargo-icb replay", "<TEST>"),
+            ("cargo-icb replay", "<TEST|FILE>"),
             ("cargo-icb test --ignored --include-ignored", "cannot be used with"),
             ("cargo-icb test -j 0", "'0' for '--jobs <N>': 0 at a time do nothing; give at least 1"),
             ("cargo-icb test --max-steps 0", "with a limit of 0 nothing is done"),

@@ -11,7 +11,7 @@ pub(crate) enum Exit {
     Passed = 0,
     /// A test failed, or a replay showed its failure.
     TestFailed = 1,
-    /// The command line, or a setting, is wrong.
+    /// The command line, or a setting, is wrong, something cannot be written, or a journal cannot be gone on with.
     Usage = 2,
     /// The tests could not be built.
     BuildFailed = 3,
@@ -19,7 +19,7 @@ pub(crate) enum Exit {
     NoTests = 4,
     /// Nothing failed, but something was cut short by a limit.
     Incomplete = 5,
-    /// A stored failure is missing or damaged, or there is nothing to compare it with.
+    /// Something that is stored is missing or damaged, or there is nothing to compare a failure with.
     Stored = 6,
     /// `cargo icb` itself, or its understanding with the test process, is broken.
     Internal = 7,
@@ -40,11 +40,11 @@ pub(crate) const HELP: &str = "\
 Exit codes:
   0  everything asked for was proved or passed
   1  a test failed, or a replay showed its failure
-  2  the command line or a setting is wrong, or what is told cannot be written
+  2  the command line or a setting is wrong, what is told cannot be written, or a journal cannot be gone on with
   3  the tests could not be built
   4  there are no tests, or none matches
   5  nothing failed, but something was cut short by a limit
-  6  a stored failure, or the result of a shard, is missing or damaged, or there is nothing to compare a failure with
+  6  something that is stored (a failure, a run, the result of a shard) is missing or damaged, or there is nothing to compare a failure with
   7  cargo-icb itself is broken, or the test was built with another version of icb-std
   8  a replay did not match its schedule (divergence)
   9  interrupted; `cargo icb test --resume` goes on";

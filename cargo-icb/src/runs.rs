@@ -68,10 +68,13 @@ pub(crate) fn read(icb_directory: &Path, run: &str) -> Result<Vec<Line>, Error> 
         None if Path::new(run).is_file() => PathBuf::from(run),
         None => {
             let have: Vec<String> = known.iter().map(|(number, _)| number.to_string()).collect();
-            let have =
-                if have.is_empty() { "none is".to_owned() } else { format!("{} are", have.join(", ")) };
+            let remedy = if have.is_empty() {
+                "run `cargo icb test` first".to_owned()
+            } else {
+                format!("give `last`, or one of {}", have.join(", "))
+            };
             return Err(Error::NotStored(format!(
-                "no run `{run}` is stored in {}; {have}. Run `cargo icb test` first",
+                "no run `{run}` is stored in {}; {remedy}",
                 directory.display()
             )));
         }
@@ -137,7 +140,7 @@ mod tests {
             assert_eq!(read(directory.path(), name).unwrap(), [begins(), ends]);
         }
         let missing = read(directory.path(), "3").unwrap_err().to_string();
-        assert!(missing.contains("no run `3`") && missing.contains("24, 25 are"), "{missing}");
+        assert!(missing.contains("no run `3`") && missing.ends_with("24, 25"), "{missing}");
         let path = directory.path().join("runs/25.jsonl");
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, &text[..text.len() - 5]).unwrap();

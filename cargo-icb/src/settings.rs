@@ -101,11 +101,11 @@ pub(crate) enum OnRace {
 #[command(next_help_heading = "Search")]
 #[serde(default)]
 pub(crate) struct Search {
-    /// Which operations are scheduling points
+    /// Which operations are scheduling points [default: sync]
     #[arg(long, value_name = "WHICH", env = "ICB_GRANULARITY")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) granularity: Option<Granularity>,
-    /// In which order executions are tried: icb, dfs, db:DEPTH, idfs, `random[:SEED]`, `pct[:DEPTH[:SEED]]`, delay, kiss
+    /// In which order executions are tried: icb, dfs, db:DEPTH, idfs, `random[:SEED]`, `pct[:DEPTH[:SEED]]`, delay, kiss [default: icb]
     #[arg(long, value_name = "ORDER", env = "ICB_STRATEGY")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) strategy: Option<StrategyKind>,
@@ -125,11 +125,11 @@ pub(crate) struct Search {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sequential: Option<bool>,
-    /// Which executions are left out because others stand for them
+    /// Which executions are left out because others stand for them [default: partial-order]
     #[arg(long, value_name = "WHICH", env = "ICB_REDUCTION")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reduction: Option<Reduction>,
-    /// What a data race means: a failure, or one more synchronization variable
+    /// What a data race means: a failure, or one more synchronization variable [default: fail]
     #[arg(long, value_name = "WHAT", env = "ICB_ON_RACE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_race: Option<OnRace>,
@@ -213,7 +213,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "N", env = "ICB_MAX_EXECUTIONS", value_parser = parse_limit, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_executions: Option<u64>,
-    /// An execution with more steps than this is a failure
+    /// An execution with more steps than this is a failure [default: 20000]
     #[arg(long, value_name = "N", env = "ICB_MAX_STEPS", value_parser = parse_limit, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_steps: Option<u64>,
@@ -221,12 +221,12 @@ pub(crate) struct Search {
     #[arg(long = "max-test-time", value_name = "DURATION", env = "ICB_MAX_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_time: Option<f64>,
-    /// A thread that does nothing visible for so many seconds is blocked outside the model: a failure
-    #[arg(long, value_name = "SECONDS", env = "ICB_WATCHDOG_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
+    /// A thread that does nothing visible for so long is blocked outside the model: a failure [default: 10s]
+    #[arg(long, value_name = "DURATION", env = "ICB_WATCHDOG_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) watchdog: Option<f64>,
     /// Look so long for a failure with fewer switches and steps once one has been found, such as 5s
-    #[arg(long, value_name = "SECONDS", env = "ICB_SIMPLIFY_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "DURATION", env = "ICB_SIMPLIFY_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) simplify: Option<f64>,
     /// How long a replay may look for the orders that a failure takes, such as 10s; 0: all steps that others can notice are shown [default: 2s]
@@ -237,7 +237,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "N", env = "ICB_MAX_EARLY", value_parser = parse_whole::<u32>, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_early: Option<u32>,
-    /// Size of each thread's stack
+    /// Size of each thread's stack [default: 262144, or what the thread asks for]
     #[arg(long, value_name = "BYTES", env = "ICB_STACK_SIZE", value_parser = parse_stack_size, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stack_size: Option<u64>,

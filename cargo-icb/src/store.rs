@@ -113,7 +113,7 @@ pub(crate) fn load_trace(path: &Path) -> Result<StoredTrace, Error> {
     Ok(stored)
 }
 
-/// Whether what stands in the place of a test's name is the file of a trace.
+/// Whether what stands in the place of a test's name is the file of a trace, or of a failure.
 pub(crate) fn is_file_name(text: &str) -> bool {
     let path = Path::new(text);
     path.is_file() || path.extension().is_some_and(|extension| extension == "json")
@@ -201,6 +201,14 @@ impl Store {
                 let mut all = all;
                 all.swap_remove(position).1
             }
+            [one, others @ ..] if others.iter().all(|other| other == one) => {
+                let of_test = ids.iter().zip(&all).filter(|(id, _)| id == one);
+                let paths: Vec<String> = of_test.map(|(_, (path, _))| path.display().to_string()).collect();
+                Err(Error::NotStored(format!(
+                    "several files say that they store the failure of {one}: {}; name the one that is meant, or delete the others",
+                    paths.join(", ")
+                )))
+            }
             several => Err(Error::NotStored(format!(
                 "`{name}` could be any of the stored failures {}; give the whole name",
                 several.join(", ")
@@ -221,21 +229,29 @@ pub(crate) fn resolve<'a>(name: &str, ids: &[&'a str]) -> Vec<&'a str> {
         .unwrap_or_default()
 }
 
-fn load(path: &Path) -> Result<StoredFailure, Error> {
+/// Reads a stored failure, wherever its file is: here, or brought from another machine.
+pub(crate) fn load(path: &Path) -> Result<StoredFailure, Error> {
     #[derive(Deserialize)]
     struct Version {
         format: u32,
     }
-    let remedy = "delete it, or pass --schedule TEXT instead";
+    let remedy = "delete it and run `cargo icb test` again, or replay with --schedule TEXT";
     let damaged =
         |reason: String| Error::Damaged { what: "failure", remedy, path: path.to_path_buf(), reason };
-    let text = fs::read_to_string(path).map_err(|error| damaged(error.to_string()))?;
-    let version: Version = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::NotStored(format!(
+            "there is no file {}; `cargo icb test` says where it stores a failure",
+            path.display()
+        )),
+        _ => damaged(error.to_string()),
+    })?;
+    let no_failure = |error: serde_json::Error| damaged(format!("it is no stored failure ({error})"));
+    let version: Version = serde_json::from_str(&text).map_err(no_failure)?;
     if version.format != FORMAT {
         let reason = format!("it has format {}, this cargo-icb reads format {FORMAT}", version.format);
         return Err(damaged(reason));
     }
-    serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))
+    serde_json::from_str(&text).map_err(no_failure)
 }
 
 /// What is to be said of a directory of failures that cannot be read.

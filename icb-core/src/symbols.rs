@@ -8,7 +8,8 @@ use crate::trace::{Frame, SourceLocation};
 pub(crate) fn frames(address: usize) -> Vec<Frame> {
     let mut frames = Vec::new();
     backtrace::resolve(std::ptr::without_provenance_mut(address), |symbol| {
-        let function = symbol.name().map_or_else(|| "<unknown>".to_owned(), |name| name.to_string());
+        // Without hashes, which the newer mangling has in the middle of a name (`app[4f2c]::run`), where nobody who looks for a crate expects them.
+        let function = symbol.name().map_or_else(|| "<unknown>".to_owned(), |name| format!("{name:#}"));
         let location = symbol.filename().map(|file| SourceLocation {
             file: file.display().to_string(),
             line: symbol.lineno().unwrap_or(0),

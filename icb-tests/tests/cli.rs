@@ -109,7 +109,7 @@ fn bad_input_is_refused_in_one_sentence() {
         ("test --lib", NO_TESTS, ["there are no tests", "select another package or target"]),
         ("test --test holding nowhere", NO_TESTS, ["no test matches `nowhere` among 4", "cargo icb list"]),
         ("test --test holding --ignored", NO_TESTS, ["none of the 4 tests is selected", "--include-ignored"]),
-        ("replay", USAGE, ["<TEST>", "--help"]),
+        ("replay", USAGE, ["<TEST|FILE>", "--help"]),
         ("replay nowhere", STORED, ["no stored failure matches `nowhere`", "cargo icb list --failures"]),
         ("replay panics --schedule 0*3", USAGE, ["--schedule: ", "begins with"]),
         ("replay panics --schedule icb1:0*3?", USAGE, ["--schedule: ", ""]),
@@ -513,6 +513,28 @@ fn a_damaged_stored_failure_is_kept_and_stops_nothing() {
 }
 
 #[test]
+fn a_failure_from_elsewhere_is_replayed_by_its_file() {
+    let _alone = tool::alone();
+    let stored = target().join("icb/failures/cases/failing/deadlocks.json");
+    let _ = std::fs::remove_file(&stored);
+    icb("test --test failing deadlocks").check(FAILED, &["Stored in "]);
+    let brought = target().join("brought.json");
+    std::fs::copy(&stored, &brought).unwrap();
+    // Two files for one test: neither name nor whole name says which.
+    let second = target().join("icb/failures/second.json");
+    std::fs::copy(&stored, &second).unwrap();
+    icb("replay deadlocks")
+        .check(STORED, &["several files say", "second.json", "deadlocks.json", "delete the others"]);
+    std::fs::remove_file(&second).and_then(|()| std::fs::remove_file(&stored)).unwrap();
+    let replay = format!("replay {}", brought.display());
+    icb(&replay).check(FAILED, &["Replaying cases::failing::deadlocks", "The failure shows again."]);
+    std::fs::write(&brought, "{}").unwrap();
+    icb(&replay).check(STORED, &["brought.json is damaged: it is no stored failure", "cargo icb test"]);
+    std::fs::remove_file(&brought).unwrap();
+    icb(&replay).check(STORED, &["there is no file ", "brought.json; `cargo icb test` says where"]);
+}
+
+#[test]
 fn an_unmodified_published_crate_shows_its_published_bug() {
     let _alone = tool::alone();
     let bound_1 = icb_with("spin-once", "test --max-bound 1 --locked", &[]);
@@ -661,6 +683,8 @@ fn tests_that_were_written_for_loom_run_as_they_are() {
     // Without the option it is the crate that its users get.
     icb_with("written-for-loom", "test --lib", &[])
         .check(PASSED, &["one thread written-for-loom::lib::tests::without_loom"]);
+    icb_with("written-for-loom", "test --lib two_senders", &[])
+        .check(NO_TESTS, &["no test matches `two_senders`", "written for loom are run with --loom"]);
     icb_with("unchanged", "test --loom", &[])
         .check(USAGE, &["depends on `loom`, so there is nothing to run with --loom; leave it out"]);
     icb_with("written-for-loom", "test --loom --only loom", &[])

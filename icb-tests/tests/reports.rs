@@ -198,6 +198,7 @@ fn a_run_is_told_again_with_the_same_lines() {
     let missing = icb("show 99999", "100");
     assert_eq!(missing.code, 6);
     assert!(missing.err.contains("no run `99999` is stored"), "{}", missing.err);
+    assert!(missing.err.contains("; give `last`, or one of "), "{}", missing.err);
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub(crate) mod metadata;
 mod packages;
 mod probe;
 mod selection;
-mod stand_in;
+pub(crate) mod stand_in;
 pub(crate) mod swap;
 pub(crate) mod tests;
 mod words;

@@ -141,6 +141,19 @@ pub(crate) fn hints(workspace: &Workspace, options: &BuildArgs, config: &Config)
     hints
 }
 
+/// That no test is there, with what lets those appear that are written for another tool.
+pub(crate) fn no_tests(error: Error, workspace: &Workspace, options: &BuildArgs) -> Error {
+    let Error::NoTests(said) = error else { return error };
+    let others = KINDS.iter().filter(|kind| (kind.cfg)(options).is_none());
+    let named = workspace.packages.iter().flat_map(|member| &member.dependencies);
+    let used = others
+        .map(|kind| kind.package)
+        .filter(|package| named.clone().any(|dependency| dependency.name == *package));
+    let hints =
+        used.map(|package| format!("; tests that were written for {package} are run with --{package}"));
+    Error::NoTests(said + &hints.collect::<String>())
+}
+
 /// What the wrapper is told.
 pub(super) struct Called(Vec<(String, PathBuf)>);
 

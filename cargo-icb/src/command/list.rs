@@ -2,6 +2,7 @@
 
 use crate::cargo::build;
 use crate::cargo::metadata::Workspace;
+use crate::cargo::stand_in;
 use crate::cargo::tests::select;
 use crate::cli::ListArgs;
 use crate::exit_code::{Error, Exit};
@@ -19,7 +20,9 @@ pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {
         for target in &build.skipped {
             console.line(&format!("{target}: skipped, it has a test harness of its own"));
         }
-        for test in select(&build, &arguments.filters, &arguments.filter)? {
+        let tests = select(&build, &arguments.filters, &arguments.filter)
+            .map_err(|error| stand_in::no_tests(error, &workspace, &arguments.build))?;
+        for test in tests {
             console.line(&format!("{}{}", test.id, if test.ignored { " (ignored)" } else { "" }));
         }
     }

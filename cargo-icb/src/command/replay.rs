@@ -9,9 +9,10 @@ use crate::report::console::Console;
 use crate::report::failure::explanation;
 use crate::report::notice;
 use crate::settings::Search;
-use crate::store::{Store, StoredFailure, resolve, test_path};
+use crate::store::{self, Store, StoredFailure, resolve, test_path};
 use crate::worker::replay::{self, Replay, Replayed};
 use icb_core::trace::Schedule;
+use std::path::Path;
 
 /// What is to be replayed.
 struct Wanted {
@@ -172,7 +173,11 @@ fn wanted(arguments: &ReplayArgs, workspace: &Workspace) -> Result<Wanted, Error
                 .to_owned(),
         ));
     }
-    let stored = Store::new(&workspace.directory).find(&arguments.test, &arguments.targets.package)?;
+    let stored = if store::is_file_name(&arguments.test) {
+        store::load(Path::new(&arguments.test))?
+    } else {
+        Store::new(&workspace.directory).find(&arguments.test, &arguments.targets.package)?
+    };
     let build = BuildArgs {
         manifest_path: arguments.build.manifest_path.clone(),
         target_dir: arguments.build.target_dir.clone(),

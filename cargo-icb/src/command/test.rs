@@ -11,6 +11,7 @@ mod progress;
 use crate::cargo::attempt::Note;
 use crate::cargo::build::{self, Build};
 use crate::cargo::metadata::Workspace;
+use crate::cargo::stand_in;
 use crate::cargo::tests::{Test, select};
 use crate::cli::TestArgs;
 use crate::event::{Event, Finished, Tally, search_words};
@@ -55,7 +56,8 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     }
     let interrupt = Interrupt::listen();
     let build = interrupt.beforehand(|| build::build(&workspace, &arguments.targets, &arguments.build))?;
-    let tests = select(&build, &arguments.filters, &arguments.filter)?;
+    let tests = select(&build, &arguments.filters, &arguments.filter)
+        .map_err(|error| stand_in::no_tests(error, &workspace, &arguments.build))?;
     // Shards have directories of their own, and may run side by side.
     let lock = arguments.shard.is_none().then_some(lock);
     let run = Run {

@@ -259,7 +259,8 @@ fn is_engine_frame(frame: &Frame) -> bool {
 /// Whether the function drops a value of the mirrored library, which it does field by field.
 fn drops_own_value(frame: &Frame) -> bool {
     let name = &frame.function;
-    name.contains("drop_in_place<icb_std::") || name.starts_with("drop_slow<icb_std::")
+    let in_place = ["drop_in_place<icb_std::", "drop_in_place::<icb_std::"];
+    in_place.into_iter().any(|begin| name.contains(begin)) || name.starts_with("drop_slow<icb_std::")
 }
 
 fn is_hook(frame: &Frame) -> bool {
@@ -301,6 +302,11 @@ mod tests {
             ),
             (
                 "core::ptr::drop_in_place<icb_std::sync::Mutex<u8>>",
+                "/rustc/0/library/core/src/ptr/mod.rs",
+                true,
+            ),
+            (
+                "core::ptr::drop_in_place::<icb_std::sync::Mutex<u8>>",
                 "/rustc/0/library/core/src/ptr/mod.rs",
                 true,
             ),

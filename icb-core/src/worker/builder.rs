@@ -311,7 +311,8 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
     }
 
     /// Explores `f`. The `ICB_*` variables override what was set here, so that `cargo icb` can steer, and it is told
-    /// what happens.
+    /// what happens. A search that a limit cuts short without a failure returns: `cargo icb` reports it as incomplete; without
+    /// `cargo icb`, [`explore`](Self::explore) says so in its report.
     ///
     /// # Panics
     /// With the rendered report if a failure is found, with one sentence if the settings are wrong, and inside another
@@ -347,7 +348,8 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
     }
 
     /// Explores `f` as set here, and reports what was found; a failure of the program under test does not panic. For
-    /// tests that look into the report. `cargo icb` does not steer it.
+    /// tests that look into the report. `cargo icb` does not steer it. Without `cfg(icb)` `f` is called once, and the report is empty:
+    /// nothing is proved.
     ///
     /// # Panics
     /// With one sentence if the settings are wrong, and inside another exploration.

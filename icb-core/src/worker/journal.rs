@@ -66,7 +66,12 @@ impl<'a> Journal<'a> {
         refuse: &'a dyn Fn(&str),
         resting: Arc<AtomicBool>,
     ) -> Result<Self, String> {
-        let doing = |error: io::Error| format!("cannot keep the journal {}: {error}", path.display());
+        let doing = |error: io::Error| {
+            format!(
+                "cannot keep the journal {}: {error}; make room there, or name another directory with --target-dir",
+                path.display()
+            )
+        };
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = options.map_err(doing)?;
         // Whoever had it before may be about to end.
@@ -181,7 +186,7 @@ impl<'a> Journal<'a> {
     fn write(&mut self) {
         if !self.buffer.is_empty() {
             // What cannot be written is done again after an interruption; the search itself does not need it.
-            let _ = self.file.write_all(&self.buffer);
+            let _ = append_whole(&mut self.file, &self.buffer);
             self.buffer.clear();
         }
         self.written = Instant::now();
@@ -325,6 +330,59 @@ impl Drop for Journal<'_> {
     }
 }
 
+/// Writes bytes whole or not at all: of what a full disk takes the beginning only, nothing may stay before the records that it takes when there is
+/// room again.
+fn append_whole(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    let end = file.stream_position()?;
+    file.write_all(bytes).inspect_err(|_| {
+        let _ = file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end)));
+    })
+}
+
 fn damaged(path: &Path, how: &str) -> String {
     format!("the journal {} is damaged: {how}; remove it, or run without --resume", path.display())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Set for the process that has the limit on the size of its files: a limit is for all threads, so for other tests as well.
+    const ALONE: &str = "ICB_TEST_OF_FULL_DISKS";
+
+    /// A disk that is full at a size, by the limit on the size of files.
+    fn make_room(bytes: libc::rlim_t) {
+        // SAFETY: `limit` is valid for reading and writing, and the signal is ignored, so that a write beyond the limit fails instead.
+        unsafe {
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            let mut limit: libc::rlimit = std::mem::zeroed();
+            libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit);
+            limit.rlim_cur = bytes;
+            assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
+        }
+    }
+
+    #[test]
+    fn what_a_full_disk_takes_half_of_does_not_stay() {
+        if std::env::var_os(ALONE).is_none() {
+            let name = "worker::journal::tests::what_a_full_disk_takes_half_of_does_not_stay";
+            let mut again = Command::new(std::env::current_exe().unwrap());
+            let status = again.args(["--exact", name]).env(ALONE, "1").status().unwrap();
+            return assert!(status.success());
+        }
+        let path = std::env::temp_dir().join(format!("icb-journal-{}", std::process::id()));
+        let options = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path);
+        let mut file = options.unwrap();
+        std::fs::remove_file(&path).unwrap();
+        append_whole(&mut file, &[1; 100]).unwrap();
+        make_room(150);
+        assert!(append_whole(&mut file, &[2; 100]).is_err());
+        append_whole(&mut file, &[3; 10]).unwrap();
+        make_room(libc::RLIM_INFINITY);
+        append_whole(&mut file, &[4; 100]).unwrap();
+        let mut content = Vec::new();
+        file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut content)).unwrap();
+        assert_eq!(content, [vec![1; 100], vec![3; 10], vec![4; 100]].concat());
+    }
 }

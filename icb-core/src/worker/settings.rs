@@ -5,8 +5,15 @@
 use super::builder::{OnRace, ReductionKind};
 use crate::program::Granularity;
 use crate::trace::{STACK_SIZES, Schedule, Shard, StrategyKind};
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
+
+const GRANULARITIES: [(&str, Granularity); 2] =
+    [("sync", Granularity::SyncOnly), ("access", Granularity::EveryAccess)];
+
+const ON_RACE: [(&str, OnRace); 2] = [("fail", OnRace::Fail), ("promote", OnRace::Promote)];
 
 const REDUCTIONS: [(&str, ReductionKind); 3] = [
     ("none", ReductionKind::None),
@@ -157,132 +164,50 @@ impl Settings {
     /// # Errors
     /// One sentence that names the variable, its text and what is allowed.
     pub(super) fn apply(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), String> {
-        fn number<T: std::str::FromStr>(name: &str, text: &str) -> Result<T, String> {
-            text.parse().map_err(|_| {
-                format!("{name}={text} is not a number in range; unset it or give a whole number")
-            })
-        }
-        fn one_of<T: Copy>(name: &str, text: &str, choices: &[(&str, T)]) -> Result<T, String> {
-            let found = choices.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
-            let words: Vec<&str> = choices.iter().map(|&(word, _)| word).collect();
-            found.ok_or_else(|| format!("{name}={text} is not known; it can be {}", words.join(", ")))
-        }
-        fn seconds(name: &str, text: &str) -> Result<Duration, String> {
-            let value = text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
-            value.filter(|value| *value <= MAX_DURATION).ok_or_else(|| {
-                format!(
-                    "{name}={text} is not a number of seconds (30 years at most); write for example {name}=30"
-                )
-            })
-        }
-        if let Some(text) = lookup("ICB_MIN_BOUND") {
-            self.min_bound = number("ICB_MIN_BOUND", &text)?;
-        }
+        let given = Variables(&lookup);
+        given.take("ICB_MIN_BOUND", &mut self.min_bound, number)?;
         if lookup("ICB_CHANNEL").is_some() {
             // Each process does what it is told.
             self.at_once = false;
         }
-        if let Some(text) = lookup("ICB_AT_ONCE") {
-            self.at_once = one_of("ICB_AT_ONCE", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_MAX_BOUND") {
-            self.max_bound = if text == "unlimited" { None } else { Some(number("ICB_MAX_BOUND", &text)?) };
-        }
-        if let Some(text) = lookup("ICB_MAX_EARLY") {
-            self.max_early = Some(number("ICB_MAX_EARLY", &text)?);
-        }
-        if let Some(text) = lookup("ICB_GRANULARITY") {
-            let choices = [("sync", Granularity::SyncOnly), ("access", Granularity::EveryAccess)];
-            self.granularity = one_of("ICB_GRANULARITY", &text, &choices)?;
-        }
-        if let Some(text) = lookup("ICB_STRATEGY") {
-            self.strategy = text.parse().map_err(|error| format!("ICB_STRATEGY: {error}"))?;
-        }
-        if let Some(text) = lookup("ICB_MAX_PENDING") {
-            self.max_pending = Some(number("ICB_MAX_PENDING", &text)?);
-        }
-        if let Some(text) = lookup("ICB_SEQUENTIAL") {
-            self.sequential = one_of("ICB_SEQUENTIAL", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_MEASURED_EXECUTIONS") {
-            self.measured_executions = number("ICB_MEASURED_EXECUTIONS", &text)?;
-        }
-        if let Some(text) = lookup("ICB_WORKERS") {
-            self.workers = number("ICB_WORKERS", &text)?;
-        }
-        if let Some(text) = lookup("ICB_KEEP_GOING") {
-            self.keep_going = one_of("ICB_KEEP_GOING", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_REDUCTION") {
-            self.reduction = one_of("ICB_REDUCTION", &text, &REDUCTIONS)?;
-        }
-        if let Some(text) = lookup("ICB_ON_RACE") {
-            self.on_race =
-                one_of("ICB_ON_RACE", &text, &[("fail", OnRace::Fail), ("promote", OnRace::Promote)])?;
-        }
-        if let Some(text) = lookup("ICB_MAX_EXECUTIONS") {
-            self.max_executions = Some(number("ICB_MAX_EXECUTIONS", &text)?);
-        }
-        if let Some(text) = lookup("ICB_MAX_STEPS") {
-            self.max_steps = number("ICB_MAX_STEPS", &text)?;
-        }
-        if let Some(text) = lookup("ICB_MAX_SECONDS") {
-            self.max_duration = Some(seconds("ICB_MAX_SECONDS", &text)?);
-        }
-        if let Some(text) = lookup("ICB_WATCHDOG_SECONDS") {
-            self.watchdog = seconds("ICB_WATCHDOG_SECONDS", &text)?;
-        }
-        if let Some(text) = lookup("ICB_EXPLAIN_SECONDS") {
-            self.explain = seconds("ICB_EXPLAIN_SECONDS", &text)?;
-        }
-        if let Some(text) = lookup("ICB_SIMPLIFY_SECONDS") {
-            self.simplify = seconds("ICB_SIMPLIFY_SECONDS", &text)?;
-        }
-        if let Some(text) = lookup("ICB_STACK_SIZE") {
-            self.stack_size = number("ICB_STACK_SIZE", &text)?;
-        }
-        if let Some(text) = lookup("ICB_SPURIOUS") {
-            self.spurious = one_of("ICB_SPURIOUS", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_AUTO_ADVANCE") {
-            self.auto_advance = one_of("ICB_AUTO_ADVANCE", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_WEAK_MEMORY") {
-            self.weak_memory = one_of("ICB_WEAK_MEMORY", &text, &[("1", true), ("0", false)])?;
+        given.take("ICB_AT_ONCE", &mut self.at_once, switch)?;
+        given.take("ICB_MAX_BOUND", &mut self.max_bound, |name, text| match text {
+            "unlimited" => Ok(None),
+            _ => number(name, text).map(Some),
+        })?;
+        given.take("ICB_MAX_EARLY", &mut self.max_early, some(number))?;
+        given.take("ICB_GRANULARITY", &mut self.granularity, one_of(&GRANULARITIES))?;
+        given.take("ICB_STRATEGY", &mut self.strategy, parsed)?;
+        given.take("ICB_MAX_PENDING", &mut self.max_pending, some(number))?;
+        given.take("ICB_SEQUENTIAL", &mut self.sequential, switch)?;
+        given.take("ICB_MEASURED_EXECUTIONS", &mut self.measured_executions, number)?;
+        given.take("ICB_WORKERS", &mut self.workers, number)?;
+        given.take("ICB_KEEP_GOING", &mut self.keep_going, switch)?;
+        given.take("ICB_REDUCTION", &mut self.reduction, one_of(&REDUCTIONS))?;
+        given.take("ICB_ON_RACE", &mut self.on_race, one_of(&ON_RACE))?;
+        given.take("ICB_MAX_EXECUTIONS", &mut self.max_executions, some(number))?;
+        given.take("ICB_MAX_STEPS", &mut self.max_steps, number)?;
+        given.take("ICB_MAX_SECONDS", &mut self.max_duration, some(seconds))?;
+        given.take("ICB_WATCHDOG_SECONDS", &mut self.watchdog, seconds)?;
+        given.take("ICB_EXPLAIN_SECONDS", &mut self.explain, seconds)?;
+        given.take("ICB_SIMPLIFY_SECONDS", &mut self.simplify, seconds)?;
+        given.take("ICB_STACK_SIZE", &mut self.stack_size, number)?;
+        given.take("ICB_SPURIOUS", &mut self.spurious, switch)?;
+        given.take("ICB_AUTO_ADVANCE", &mut self.auto_advance, switch)?;
+        if given.take("ICB_WEAK_MEMORY", &mut self.weak_memory, switch)? {
             self.looks_for_stale_values = false;
         }
-        if let Some(text) = lookup("ICB_CHECK_LEAKS") {
-            self.check_leaks = one_of("ICB_CHECK_LEAKS", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_CHECK_FREES") {
-            self.check_frees = Some(one_of("ICB_CHECK_FREES", &text, &[("1", true), ("0", false)])?);
-        }
-        if let Some(text) = lookup("ICB_ALLOW_UNJOINED_PANICS") {
-            self.allow_unjoined_panics =
-                one_of("ICB_ALLOW_UNJOINED_PANICS", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_DETACHED") {
-            self.detached = one_of("ICB_DETACHED", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_FIXED_HASHING") {
-            self.fixed_hashing = one_of("ICB_FIXED_HASHING", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_RANDOM_SEED") {
-            self.random_seed = number("ICB_RANDOM_SEED", &text)?;
-        }
-        if let Some(text) = lookup("ICB_RUN_OUT") {
-            self.run_out = one_of("ICB_RUN_OUT", &text, &[("1", true), ("0", false)])?;
-        }
-        if let Some(text) = lookup("ICB_REPLAY") {
-            self.replay = Some(text.parse().map_err(|error| format!("ICB_REPLAY: {error}"))?);
-        }
-        if let Some(text) = lookup("ICB_REPLAY_MODEL") {
-            self.replay_model = Some(number("ICB_REPLAY_MODEL", &text)?);
-        }
+        given.take("ICB_CHECK_LEAKS", &mut self.check_leaks, switch)?;
+        given.take("ICB_CHECK_FREES", &mut self.check_frees, some(switch))?;
+        given.take("ICB_ALLOW_UNJOINED_PANICS", &mut self.allow_unjoined_panics, switch)?;
+        given.take("ICB_DETACHED", &mut self.detached, switch)?;
+        given.take("ICB_FIXED_HASHING", &mut self.fixed_hashing, switch)?;
+        given.take("ICB_RANDOM_SEED", &mut self.random_seed, number)?;
+        given.take("ICB_RUN_OUT", &mut self.run_out, switch)?;
+        given.take("ICB_REPLAY", &mut self.replay, some(parsed))?;
+        given.take("ICB_REPLAY_MODEL", &mut self.replay_model, some(number))?;
+        given.take("ICB_SHARD", &mut self.shard, some(parsed))?;
         self.tokens = lookup("ICB_TOKENS").map(PathBuf::from);
-        if let Some(text) = lookup("ICB_SHARD") {
-            self.shard = Some(text.parse().map_err(|error| format!("ICB_SHARD: {error}"))?);
-        }
         if let Some(text) = lookup("ICB_SPILL") {
             self.spill = Some(PathBuf::from(text));
         }
@@ -344,6 +269,60 @@ impl Settings {
     }
 }
 
+/// The variables, as texts.
+struct Variables<F>(F);
+
+impl<F: Fn(&str) -> Option<String>> Variables<F> {
+    /// Takes a variable over into a setting. `read` is given its name, for the sentence that says what is wrong, and its text. Whether the
+    /// variable is set.
+    fn take<T>(
+        &self,
+        name: &str,
+        setting: &mut T,
+        read: impl FnOnce(&str, &str) -> Result<T, String>,
+    ) -> Result<bool, String> {
+        let Some(text) = (self.0)(name) else { return Ok(false) };
+        *setting = read(name, &text)?;
+        Ok(true)
+    }
+}
+
+/// For settings that are `None` unless something is given.
+fn some<T>(
+    read: impl FnOnce(&str, &str) -> Result<T, String>,
+) -> impl FnOnce(&str, &str) -> Result<Option<T>, String> {
+    |name, text| read(name, text).map(Some)
+}
+
+fn number<T: FromStr>(name: &str, text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|_| format!("{name}={text} is not a number in range; unset it or give a whole number"))
+}
+
+/// What has a text form of its own, and says itself what is wrong.
+fn parsed<T: FromStr<Err: fmt::Display>>(name: &str, text: &str) -> Result<T, String> {
+    text.parse().map_err(|error| format!("{name}: {error}"))
+}
+
+fn one_of<T: Copy>(choices: &[(&str, T)]) -> impl FnOnce(&str, &str) -> Result<T, String> {
+    move |name, text| {
+        let found = choices.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
+        let words: Vec<&str> = choices.iter().map(|&(word, _)| word).collect();
+        found.ok_or_else(|| format!("{name}={text} is not known; it can be {}", words.join(", ")))
+    }
+}
+
+fn switch(name: &str, text: &str) -> Result<bool, String> {
+    one_of(&[("1", true), ("0", false)])(name, text)
+}
+
+fn seconds(name: &str, text: &str) -> Result<Duration, String> {
+    let value = text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    value.filter(|value| *value <= MAX_DURATION).ok_or_else(|| {
+        format!("{name}={text} is not a number of seconds (30 years at most); write for example {name}=30")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -378,6 +357,9 @@ mod tests {
             ("ICB_MAX_PENDING", "-1", "whole number"),
             ("ICB_MAX_SECONDS", "-1", "number of seconds"),
             ("ICB_REPLAY", "0*3", "begins with"),
+            ("ICB_SPURIOUS", "yes", "1, 0"),
+            ("ICB_ON_RACE", "go on", "fail, promote"),
+            ("ICB_SHARD", "3", "3/16"),
             ("ICB_STACK_SIZE", "10", "16384"),
             ("ICB_STACK_SIZE", "68719476737", "at most 68719476736"),
         ] {

@@ -219,8 +219,14 @@ pub(super) fn memory(out: &mut Rendered, failure: &Failure, names: &Names<'_>, s
         let mut line = Line::of("  ", Style::Plain);
         thread_name(&mut line, event.thread, names);
         line.push(words, Style::Plain);
+        // What a thread is made of goes as it ends: the tool's frames would say nothing about that.
+        let is_outside = !event.backtrace.is_empty() && !event.backtrace.iter().any(frames::is_of_program);
+        let shown = if is_outside { &[][..] } else { &event.backtrace };
+        if is_outside {
+            line.push(", outside the program's own code", Style::Plain);
+        }
         out.lines.push(line);
-        site(out, event.location.as_ref(), &event.backtrace, sources);
+        site(out, event.location.as_ref(), shown, sources);
     }
 }
 

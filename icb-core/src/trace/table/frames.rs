@@ -241,13 +241,20 @@ fn is_machinery(function: &str) -> bool {
     MACHINERY.contains(&name)
 }
 
-/// A demangled name without its hash: `app::run::{closure}`.
+/// A demangled name without its hash and the numbers of closures: `app::run::{closure}`, whichever mangling it had.
 fn function_name(function: &str) -> String {
+    const NUMBERED: &str = "{closure#";
     let name = match function.rsplit_once("::h") {
         Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => name,
         _ => function,
     };
-    name.replace("{{closure}}", "{closure}")
+    let mut parts = name.split(NUMBERED);
+    let mut short = parts.next().unwrap_or_default().replace("{{closure}}", "{closure}");
+    for part in parts {
+        short += "{closure";
+        short += part.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    short
 }
 
 #[cfg(test)]
@@ -313,6 +320,8 @@ mod tests {
     #[test]
     fn hashes_are_dropped() {
         assert_eq!(function_name("a::b::{{closure}}::h0123456789abcdef"), "a::b::{closure}");
+        assert_eq!(function_name("a::b::{closure#0}::{closure#12}"), "a::b::{closure}::{closure}");
+        assert_eq!(function_name("<a::B>::c::{closure#1}::d"), "<a::B>::c::{closure}::d");
         assert_eq!(function_name("a::hello"), "a::hello");
     }
 }

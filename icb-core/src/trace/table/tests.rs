@@ -352,6 +352,12 @@ The block of memory:
         "{said}"
     );
     assert!(said.contains("  T1 frees the last memory known to have held a pointer to it\n"), "{said}");
+    for function in ["icb_core::runtime::allocator::dealloc", "core::ptr::drop_in_place"] {
+        failure.memory[2].backtrace.push(Frame { function: function.to_owned(), location: None });
+    }
+    let outside = text(&failure, Options::default());
+    assert!(outside.contains(" held a pointer to it, outside the program's own code\n"), "{outside}");
+    assert!(!outside.contains("icb_core"), "{outside}");
     assert!(!said.contains("The failure"), "{said}");
 }
 

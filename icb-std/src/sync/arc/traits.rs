@@ -24,10 +24,9 @@ mod coerce {
     impl<T: ?Sized> LegacyReceiver for Arc<T> {}
     impl<T: ?Sized + Unsize<U>, U: ?Sized> CoerceUnsized<Weak<U>> for Weak<T> {}
     impl<T: ?Sized + Unsize<U>, U: ?Sized> DispatchFromDyn<Weak<U>> for Weak<T> {}
+    // Not for `Weak`, as up to Rust 1.95: nobody can make a `Pin<Weak<T>>`, and from 1.97 on only what dereferences may be one.
     // SAFETY: the value that an `Arc` dereferences to is the same before and after a coercion.
     unsafe impl<T: ?Sized> PinCoerceUnsized for Arc<T> {}
-    // SAFETY: as for `Arc`.
-    unsafe impl<T: ?Sized> PinCoerceUnsized for Weak<T> {}
 }
 
 impl<T: ?Sized> Deref for Arc<T> {
