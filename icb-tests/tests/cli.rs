@@ -560,7 +560,8 @@ fn an_unmodified_published_crate_shows_its_published_bug() {
 
 #[test]
 fn strict_crates_and_procedural_macros_are_tested_as_they_are() {
-    icb_with("strict", "test --workspace --locked", &[]).check(
+    let said = icb_with("strict", "test --workspace --locked", &[]);
+    said.check(
         PASSED,
         &[
             "proved strict::lib::tests::counts: no failure in any execution",
@@ -568,6 +569,7 @@ fn strict_crates_and_procedural_macros_are_tested_as_they_are() {
             "2 passed",
         ],
     );
+    assert!(!said.text.contains("not instrumented"), "{}", said.text);
 }
 
 #[test]

@@ -43,9 +43,12 @@ pub(crate) const HOOKS: &str = "ICB_SWAP_HOOKS";
 /// taken from them, where it reports nothing; with the names of functions, by which backtraces tell them from the user's.
 const OWN_FLAGS: [&str; 2] = ["-Copt-level=3", "-Cdebuginfo=limited"];
 
-/// What stands in the place of another crate may be warned of where that is not (a lock that nobody keeps); a crate that denies warnings
-/// cannot help it.
+/// What stands in the place of another crate may be warned of where that is not (a lock that nobody keeps, an `extern crate std` that is not
+/// needed); a crate that denies warnings cannot help it.
 const LINT_CAP: &str = "--cap-lints=warn";
+
+/// Lints that are of no use where something stands in the place of `std`.
+const ALLOWED: [&str; 2] = ["-Aunused_crate_dependencies", "-Aunused_extern_crates"];
 
 /// Flags by which cargo notices that the wrapper would compile in another way: as `what` says, or because it is that of
 /// another version.
@@ -91,7 +94,9 @@ pub(crate) fn run() -> ExitCode {
     let stand_ins = stand_in::called_for();
     let source =
         stand_ins.as_ref().and_then(|all| all.source_of(&package)).filter(|_| !is_program(arguments));
-    if stand_ins.is_some() && source.is_none() && !has_lint_cap(arguments) {
+    let is_swapped = lists(PACKAGES) && !excepted;
+    let is_beside = stand_ins.is_some() && source.is_none();
+    if (is_swapped || is_beside) && !has_lint_cap(arguments) {
         flags.push(LINT_CAP);
     }
     let swap = Swap {
@@ -114,7 +119,7 @@ pub(crate) fn run() -> ExitCode {
             };
         }
     }
-    if !lists(PACKAGES) || excepted {
+    if !is_swapped {
         return execute(compiler.command(swap.rewrite(arguments, Facades::None, None)));
     }
     match notes {
@@ -244,8 +249,8 @@ impl Swap<'_> {
             argument
         };
         let flags = self.flags.iter().map(OsString::from);
-        // A crate cannot help what stands in the place of `std`.
-        let allowed = (!facades.names().is_empty()).then(|| "-Aunused_crate_dependencies".into());
+        let allowed: &[&str] = if facades.names().is_empty() { &[] } else { &ALLOWED };
+        let allowed = allowed.iter().map(OsString::from);
         let Some(library) = self.library else { return arguments.iter().cloned().chain(flags).collect() };
         let mut rewritten: Vec<OsString> = Vec::with_capacity(arguments.len() + 13);
         for argument in arguments {
@@ -322,12 +327,12 @@ mod unit {
     fn std_is_replaced_for_instrumented_packages() {
         assert_eq!(
             rewritten("--crate-name spin --target t --extern a=/x", Facades::All, false),
-            "--crate-name spin --target t --extern a=/x -Aunused_crate_dependencies --extern std=/d/libicb_std-1.rlib \
+            "--crate-name spin --target t --extern a=/x -Aunused_crate_dependencies -Aunused_extern_crates --extern std=/d/libicb_std-1.rlib \
              --extern core=/d/libicb_std-1.rlib --extern alloc=/d/libicb_std-1.rlib -L dependency=/d"
         );
         assert_eq!(
             rewritten("--crate-name spin --test", Facades::NotAlloc, true),
-            "--crate-name spin --test -Aunused_crate_dependencies --extern std=/d/libicb_std-1.rlib \
+            "--crate-name spin --test -Aunused_crate_dependencies -Aunused_extern_crates --extern std=/d/libicb_std-1.rlib \
              --extern core=/d/libicb_std-1.rlib --extern test=/d/p.rlib -L dependency=/d"
         );
         // Crates that have dependencies of these names.
@@ -337,7 +342,7 @@ mod unit {
                 Facades::All,
                 false
             ),
-            "--extern noprelude:core=/x/c --extern priv:a=/x/a --extern alloc=/x/a -Aunused_crate_dependencies \
+            "--extern noprelude:core=/x/c --extern priv:a=/x/a --extern alloc=/x/a -Aunused_crate_dependencies -Aunused_extern_crates \
              --extern std=/d/libicb_std-1.rlib -L dependency=/d"
         );
     }
