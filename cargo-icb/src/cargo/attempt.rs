@@ -2,7 +2,7 @@
 //! replaced, and what could not be instrumented is noted with the compiler's reason. A crate that does not compile as
 //! it is either shows the compiler's own messages, with nothing of icb in them.
 
-use super::wrapper::{Compiler, Facades, Swap};
+use super::wrapper::{Compiler, Facades, LINT_CAP, Swap, has_lint_cap};
 use crate::report::notice;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -13,6 +13,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 /// How the compiler says that a program has two global allocators.
 const TWO_ALLOCATORS: &str = "conflicts with global allocator";
+
+/// The lint that takes offence at `extern crate alloc` where `alloc` is given on the command line, as what replaces it is.
+const OF_FACADES: &str = "unused_extern_crates";
 
 /// What remains of a crate that is compiled as it is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -94,16 +97,22 @@ impl Attempts<'_> {
     pub(super) fn run(&self, arguments: &[OsString]) -> ExitCode {
         let mut first = None;
         let mut plain = false;
+        let mut capped = has_lint_cap(arguments);
         for &facades in self.facades {
             loop {
                 let harness = self.swap.harness(arguments, plain);
-                let rewritten = self.swap.rewrite(arguments, facades, harness);
+                let mut rewritten = self.swap.rewrite(arguments, facades, harness);
+                if capped && !has_lint_cap(&rewritten) {
+                    rewritten.push(LINT_CAP.into());
+                }
                 match attempt(self.compiler.command(rewritten)) {
-                    Ok(()) => {
+                    Ok(held) => {
+                        tell(&without_those_of_facades(&held));
                         self.notes.clear();
                         return ExitCode::SUCCESS;
                     }
                     Err(held) if !plain && held.contains(TWO_ALLOCATORS) => plain = true,
+                    Err(held) if !capped && is_only_of_facades(&held) => capped = true,
                     Err(held) => {
                         first.get_or_insert(held);
                         break;
@@ -115,13 +124,26 @@ impl Attempts<'_> {
         let first = first.unwrap_or_default();
         self.notes.write(first_error(&first));
         match attempt(self.compiler.command(as_it_is)) {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(held) => {
+                tell(&held);
+                ExitCode::SUCCESS
+            }
             Err(held) => {
-                tell(of_the_crate(&held, &first).trim_end_matches('\n'));
+                tell(&of_the_crate(&held, &first));
                 ExitCode::FAILURE
             }
         }
     }
+}
+
+/// Whether all errors are lints that the crate denies, and would not be there if nothing were replaced.
+fn is_only_of_facades(held: &str) -> bool {
+    let diagnostics = held.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
+    let of_places =
+        diagnostics.filter(|diagnostic| diagnostic.level == "error" && !diagnostic.spans.is_empty());
+    let lints: Vec<Option<String>> =
+        of_places.map(|diagnostic| diagnostic.code.map(|code| code.code)).collect();
+    !lints.is_empty() && lints.iter().all(|lint| lint.as_deref() == Some(OF_FACADES))
 }
 
 /// What the compiler says of a crate that is compiled as it is, without the errors that only come of its dependencies being instrumented: those that it
@@ -162,9 +184,18 @@ fn errors(held: &str) -> impl Iterator<Item = (&str, ErrorKey)> {
     })
 }
 
-/// Runs the compiler. What it says about the crate is held back until it has succeeded; that a file is ready, cargo
-/// is told at once. The error is what was held back.
-fn attempt(mut command: Command) -> Result<(), String> {
+/// What the compiler says of a crate that it has compiled, without what it would not say if nothing were replaced.
+fn without_those_of_facades(held: &str) -> String {
+    let is_other = |line: &&str| {
+        let diagnostic: Option<Diagnostic> = serde_json::from_str(line).ok();
+        diagnostic.and_then(|diagnostic| diagnostic.code).is_none_or(|code| code.code != OF_FACADES)
+    };
+    held.lines().filter(is_other).map(|line| format!("{line}\n")).collect()
+}
+
+/// Runs the compiler. What it says about the crate is held back, and returned; that a file is ready, cargo is told at once. It is an error if the compiler
+/// has not succeeded.
+fn attempt(mut command: Command) -> Result<String, String> {
     let mut child = command
         .stderr(Stdio::piped())
         .spawn()
@@ -180,13 +211,13 @@ fn attempt(mut command: Command) -> Result<(), String> {
         }
     }
     if child.wait().is_ok_and(|status| status.success()) {
-        tell(held.trim_end_matches('\n'));
-        return Ok(());
+        return Ok(held);
     }
     Err(held)
 }
 
 fn tell(text: &str) {
+    let text = text.trim_end_matches('\n');
     if !text.is_empty() {
         // Cargo has gone if this cannot be written.
         let _ = writeln!(std::io::stderr(), "{text}");
@@ -199,7 +230,15 @@ struct Diagnostic {
     level: String,
     message: String,
     #[serde(default)]
+    code: Option<Code>,
+    #[serde(default)]
     spans: Vec<Span>,
+}
+
+/// By which the compiler, or a lint, tells its messages apart.
+#[derive(Deserialize)]
+struct Code {
+    code: String,
 }
 
 /// What a message is about.
@@ -239,6 +278,29 @@ mod tests {
         let held = "{\"level\":\"warning\",\"message\":\"w\"}\n{\"level\":\"error\",\"message\":\"`alloc` is ambiguous\"}\n{\"level\":\"error\",\"message\":\"x\"}\n";
         assert_eq!(first_error(held), "`alloc` is ambiguous");
         assert_eq!(first_error("ld: no\n"), "ld: no");
+    }
+
+    #[test]
+    fn errors_that_come_of_what_is_replaced_are_told_apart() {
+        let error = |code: &str| {
+            format!(
+                r#"{{"level":"error","message":"m","code":{code},"spans":[{{"file_name":"a.rs","line_start":1,"is_primary":true,"label":null}}]}}"#
+            )
+        };
+        let code = |code: &str| error(&format!(r#"{{"code":"{code}","explanation":null}}"#));
+        let count =
+            r#"{"level":"error","message":"aborting due to 1 previous error","code":null,"spans":[]}"#;
+        let of_facades = code("unused_extern_crates");
+        assert!(is_only_of_facades(&format!("{of_facades}\n{count}\n{of_facades}")));
+        for other in [code("unused_variables"), code("E0308"), error("null")] {
+            assert!(!is_only_of_facades(&format!("{of_facades}\n{other}\n{count}")), "{other}");
+        }
+        let (told, warning) = (code("unused_variables"), of_facades.replace("error", "warning"));
+        assert_eq!(
+            without_those_of_facades(&format!("{warning}\n{told}\n{count}")),
+            format!("{told}\n{count}\n")
+        );
+        assert!(!is_only_of_facades(count) && !is_only_of_facades("ld: no\n"));
     }
 
     #[test]

@@ -45,7 +45,7 @@ const OWN_FLAGS: [&str; 2] = ["-Copt-level=3", "-Cdebuginfo=limited"];
 
 /// What stands in the place of another crate may be warned of where that is not (a lock that nobody keeps); a crate that denies warnings
 /// cannot help it.
-const LINT_CAP: &str = "--cap-lints=warn";
+pub(super) const LINT_CAP: &str = "--cap-lints=warn";
 
 /// Flags by which cargo notices that the wrapper would compile in another way: as `what` says, or because it is that of
 /// another version.
@@ -145,7 +145,7 @@ fn access_flags(arguments: &[OsString], mirrored: bool) -> Vec<&'static str> {
 }
 
 /// Whether cargo has said how severe lints may be, which can be said only once.
-fn has_lint_cap(arguments: &[OsString]) -> bool {
+pub(super) fn has_lint_cap(arguments: &[OsString]) -> bool {
     arguments.iter().any(|argument| starts_with(argument, "--cap-lints"))
 }
 
