@@ -14,6 +14,9 @@ use std::process::{Command, ExitCode, Stdio};
 /// How the compiler says that a program has two global allocators.
 const TWO_ALLOCATORS: &str = "conflicts with global allocator";
 
+/// The lint that takes offence at `extern crate alloc` where `alloc` is given on the command line, as what replaces it is.
+const OF_FACADES: &str = "unused_extern_crates";
+
 /// What remains of a crate that is compiled as it is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(crate) struct Note {
@@ -99,7 +102,8 @@ impl Attempts<'_> {
                 let harness = self.swap.harness(arguments, plain);
                 let rewritten = self.swap.rewrite(arguments, facades, harness);
                 match attempt(self.compiler.command(rewritten)) {
-                    Ok(()) => {
+                    Ok(held) => {
+                        tell(&without_those_of_facades(&held));
                         self.notes.clear();
                         return ExitCode::SUCCESS;
                     }
@@ -115,9 +119,12 @@ impl Attempts<'_> {
         let first = first.unwrap_or_default();
         self.notes.write(first_error(&first));
         match attempt(self.compiler.command(as_it_is)) {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(held) => {
+                tell(&held);
+                ExitCode::SUCCESS
+            }
             Err(held) => {
-                tell(of_the_crate(&held, &first).trim_end_matches('\n'));
+                tell(&of_the_crate(&held, &first));
                 ExitCode::FAILURE
             }
         }
@@ -162,9 +169,18 @@ fn errors(held: &str) -> impl Iterator<Item = (&str, ErrorKey)> {
     })
 }
 
-/// Runs the compiler. What it says about the crate is held back until it has succeeded; that a file is ready, cargo
-/// is told at once. The error is what was held back.
-fn attempt(mut command: Command) -> Result<(), String> {
+/// What the compiler says of a crate that it has compiled, without what it would not say if nothing were replaced.
+fn without_those_of_facades(held: &str) -> String {
+    let is_other = |line: &&str| {
+        let diagnostic: Option<Diagnostic> = serde_json::from_str(line).ok();
+        diagnostic.and_then(|diagnostic| diagnostic.code).is_none_or(|code| code.code != OF_FACADES)
+    };
+    held.lines().filter(is_other).map(|line| format!("{line}\n")).collect()
+}
+
+/// Runs the compiler. What it says about the crate is held back, and returned; that a file is ready, cargo is told at once. It is an error if the compiler
+/// has not succeeded.
+fn attempt(mut command: Command) -> Result<String, String> {
     let mut child = command
         .stderr(Stdio::piped())
         .spawn()
@@ -180,13 +196,13 @@ fn attempt(mut command: Command) -> Result<(), String> {
         }
     }
     if child.wait().is_ok_and(|status| status.success()) {
-        tell(held.trim_end_matches('\n'));
-        return Ok(());
+        return Ok(held);
     }
     Err(held)
 }
 
 fn tell(text: &str) {
+    let text = text.trim_end_matches('\n');
     if !text.is_empty() {
         // Cargo has gone if this cannot be written.
         let _ = writeln!(std::io::stderr(), "{text}");
@@ -199,7 +215,15 @@ struct Diagnostic {
     level: String,
     message: String,
     #[serde(default)]
+    code: Option<Code>,
+    #[serde(default)]
     spans: Vec<Span>,
+}
+
+/// By which the compiler, or a lint, tells its messages apart.
+#[derive(Deserialize)]
+struct Code {
+    code: String,
 }
 
 /// What a message is about.
@@ -239,6 +263,19 @@ mod tests {
         let held = "{\"level\":\"warning\",\"message\":\"w\"}\n{\"level\":\"error\",\"message\":\"`alloc` is ambiguous\"}\n{\"level\":\"error\",\"message\":\"x\"}\n";
         assert_eq!(first_error(held), "`alloc` is ambiguous");
         assert_eq!(first_error("ld: no\n"), "ld: no");
+    }
+
+    #[test]
+    fn warnings_that_come_of_what_is_replaced_are_not_told() {
+        let warning = |code: &str| {
+            format!(
+                r#"{{"level":"warning","message":"m","code":{code},"spans":[{{"file_name":"a.rs","line_start":1,"is_primary":true,"label":null}}]}}"#
+            )
+        };
+        let code = |code: &str| warning(&format!(r#"{{"code":"{code}","explanation":null}}"#));
+        let (of_facades, told) = (code("unused_extern_crates"), code("unused_variables"));
+        let others = format!("{told}\n{}\nld: warning\n", warning("null"));
+        assert_eq!(without_those_of_facades(&format!("{of_facades}\n{others}{of_facades}\n")), others);
     }
 
     #[test]

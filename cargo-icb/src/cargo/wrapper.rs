@@ -47,9 +47,6 @@ const OWN_FLAGS: [&str; 2] = ["-Copt-level=3", "-Cdebuginfo=limited"];
 /// needed); a crate that denies warnings cannot help it.
 const LINT_CAP: &str = "--cap-lints=warn";
 
-/// Lints that are of no use where something stands in the place of `std`.
-const ALLOWED: [&str; 2] = ["-Aunused_crate_dependencies", "-Aunused_extern_crates"];
-
 /// Flags by which cargo notices that the wrapper would compile in another way: as `what` says, or because it is that of
 /// another version.
 pub(crate) fn key(name: &str, what: &impl Hash) -> [String; 4] {
@@ -249,8 +246,8 @@ impl Swap<'_> {
             argument
         };
         let flags = self.flags.iter().map(OsString::from);
-        let allowed: &[&str] = if facades.names().is_empty() { &[] } else { &ALLOWED };
-        let allowed = allowed.iter().map(OsString::from);
+        // A crate cannot help what stands in the place of `std`.
+        let allowed = (!facades.names().is_empty()).then(|| "-Aunused_crate_dependencies".into());
         let Some(library) = self.library else { return arguments.iter().cloned().chain(flags).collect() };
         let mut rewritten: Vec<OsString> = Vec::with_capacity(arguments.len() + 13);
         for argument in arguments {
@@ -327,12 +324,12 @@ mod unit {
     fn std_is_replaced_for_instrumented_packages() {
         assert_eq!(
             rewritten("--crate-name spin --target t --extern a=/x", Facades::All, false),
-            "--crate-name spin --target t --extern a=/x -Aunused_crate_dependencies -Aunused_extern_crates --extern std=/d/libicb_std-1.rlib \
+            "--crate-name spin --target t --extern a=/x -Aunused_crate_dependencies --extern std=/d/libicb_std-1.rlib \
              --extern core=/d/libicb_std-1.rlib --extern alloc=/d/libicb_std-1.rlib -L dependency=/d"
         );
         assert_eq!(
             rewritten("--crate-name spin --test", Facades::NotAlloc, true),
-            "--crate-name spin --test -Aunused_crate_dependencies -Aunused_extern_crates --extern std=/d/libicb_std-1.rlib \
+            "--crate-name spin --test -Aunused_crate_dependencies --extern std=/d/libicb_std-1.rlib \
              --extern core=/d/libicb_std-1.rlib --extern test=/d/p.rlib -L dependency=/d"
         );
         // Crates that have dependencies of these names.
@@ -342,7 +339,7 @@ mod unit {
                 Facades::All,
                 false
             ),
-            "--extern noprelude:core=/x/c --extern priv:a=/x/a --extern alloc=/x/a -Aunused_crate_dependencies -Aunused_extern_crates \
+            "--extern noprelude:core=/x/c --extern priv:a=/x/a --extern alloc=/x/a -Aunused_crate_dependencies \
              --extern std=/d/libicb_std-1.rlib -L dependency=/d"
         );
     }

@@ -516,7 +516,7 @@ impl Execution {
         self.object_count += 1;
         self.ledger.note_object(id.index(), address.addr());
         if let Some(observer) = self.observer {
-            super::allocator::aside(|| {
+            super::lookups::look_up(&mut self.threads.mine().idle, || {
                 let symbol = super::image::symbol(address);
                 let info = ObjectInfo {
                     id,

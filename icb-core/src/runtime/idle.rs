@@ -73,7 +73,7 @@ pub(crate) struct IdleTurns {
     /// At the pause that is pending.
     registers: Option<Registers>,
     /// How things were when this turn began is known.
-    known: bool,
+    pub(super) known: bool,
     /// Something has been got that the next turn may get otherwise.
     spoiled: bool,
     began_with: Option<Registers>,
@@ -108,6 +108,20 @@ impl IdleTurns {
     #[inline]
     pub(crate) fn spoil(&mut self) {
         self.spoiled = true;
+    }
+
+    /// What the engine has just changed in these statics counts as having been so when the turn began.
+    pub(super) fn disregard(&mut self, place: Range, before: &[u8], now: &[u8]) {
+        let mut copied = &mut self.bytes[..];
+        for &(start, end) in &self.ranges {
+            let Some((there, rest)) = copied.split_at_mut_checked(end - start) else { return };
+            copied = rest;
+            if (start, end) == place {
+                let unchanged =
+                    there.iter_mut().zip(before).zip(now).filter(|((kept, before), _)| kept == before);
+                unchanged.for_each(|((kept, _), now)| *kept = *now);
+            }
+        }
     }
 
     /// The bytes of these addresses follow one another in `bytes`.
@@ -458,5 +472,32 @@ impl IdleTurns {
     pub(super) fn begin_watch(&mut self) {
         self.known = false;
         self.in_vain = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A turn that has begun with these bytes.
+    fn turn(statics: &[u8]) -> IdleTurns {
+        let start = statics.as_ptr().expose_provenance();
+        let ranges = vec![(start, start + statics.len())];
+        IdleTurns { known: true, ranges, bytes: statics.to_vec(), ..IdleTurns::default() }
+    }
+
+    #[test]
+    fn what_the_engine_changes_in_statics_is_no_change_and_what_the_program_changes_is_one() {
+        for by_program in [false, true] {
+            let mut statics = vec![1, 2, 3, 4];
+            let mut turns = turn(&statics);
+            let place = turns.ranges[0];
+            statics[0] += u8::from(by_program);
+            let before = statics.clone();
+            statics[2] = 9;
+            assert!(!turns.is_unchanged());
+            turns.disregard(place, &before, &statics);
+            assert_eq!(turns.is_unchanged(), !by_program);
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::accesses::{GRANULE, Hooked};
 use super::execution::Execution;
+use super::lookups::look_up;
 use super::threads::Life;
 use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
 use crate::program::{End, Place};
@@ -184,7 +185,7 @@ impl Execution {
         if let Some(&owner) = self.memory_notes.owners.get(&place) {
             return owner;
         }
-        let frames = super::allocator::aside(|| crate::symbols::frames(place));
+        let frames = look_up(&mut self.threads.mine().idle, || crate::symbols::frames(place));
         let owner = match frames.iter().find(|frame| tells_owner(frame)) {
             None => Owner::Library,
             Some(frame) if is_own_frame(frame) => Owner::Own,
@@ -222,7 +223,9 @@ impl Execution {
 
     /// Whether the access is made on behalf of the mirrored library, by way of a function of `std`.
     pub(super) fn own_code_runs(&mut self) -> bool {
-        let frames = super::allocator::aside(|| self.resolver.frames(&super::backtrace::addresses()));
+        let resolver = &mut self.resolver;
+        let frames =
+            look_up(&mut self.threads.mine().idle, || resolver.frames(&super::backtrace::addresses()));
         let mut frames = frames.iter().skip_while(|frame| is_engine_frame(frame) || is_hook(frame));
         frames.find(|frame| tells_owner(frame)).is_some_and(is_own_frame)
     }

@@ -29,6 +29,7 @@ mod image;
 mod leaks;
 mod ledger;
 mod left_panics;
+mod lookups;
 mod memory_troubles;
 mod mixed;
 mod object;
