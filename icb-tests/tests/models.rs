@@ -88,15 +88,83 @@ fn random_programs_have_the_states_of_a_plain_search() {
         let report = StateSearch::new(&model).run();
         let deadlocks = report.failure.as_ref().is_some_and(|f| f.kind == FailureKind::Deadlock);
         if deadlocks {
-            let bounded = Builder::new().unbounded().reduction(Reduction::None).explore_model(&model);
-            let (failure, other) = (report.failure.unwrap(), bounded.failure.unwrap());
-            assert_eq!((failure.kind, failure.bound), (other.kind, other.bound), "{program}");
+            let failure = report.failure.unwrap();
+            for builder in without_a_bound() {
+                let other = builder.explore_model(&model).failure.unwrap();
+                assert_eq!(
+                    (failure.kind, failure.bound),
+                    (other.kind, other.bound),
+                    "{builder:?}: {program}"
+                );
+            }
         } else {
             assert_eq!(report.state_count(), expected.states as u64, "{program}");
             compared += 1;
         }
     }
     assert!(compared > 30, "{compared} programs without a deadlock");
+}
+
+/// All searches of executions without a bound: each finds the failure with the fewest preemptions.
+fn without_a_bound() -> Vec<Builder> {
+    let reductions = [Reduction::None, Reduction::PartialOrder, Reduction::Visited];
+    let all = reductions.map(|reduction| Builder::new().unbounded().reduction(reduction));
+    all.iter().cloned().chain(all.iter().map(|builder| builder.clone().at_once(true))).collect()
+}
+
+/// Two threads add one to a number, in two steps each. It is one of `first` at first; when both have ended it must not be `wrong`.
+struct Adders {
+    first: Vec<u8>,
+    wrong: u8,
+}
+
+/// The number, what each thread has read, and how many steps it has taken.
+type Added = (u8, [u8; 2], [u8; 2]);
+
+impl Model for Adders {
+    type State = Added;
+    fn initial_states(&self) -> Vec<Added> {
+        self.first.iter().map(|&first| (first, [0; 2], [0; 2])).collect()
+    }
+    fn thread_count(&self, _: &Added) -> usize {
+        2
+    }
+    fn is_enabled(&self, state: &Added, thread: usize) -> bool {
+        state.2[thread] < 2
+    }
+    fn has_ended(&self, state: &Added, thread: usize) -> bool {
+        state.2[thread] == 2
+    }
+    fn step(&self, (number, read, steps): &mut Added, thread: usize, _: u32) -> Result<(), String> {
+        if steps[thread] == 0 {
+            read[thread] = *number;
+        } else {
+            *number = read[thread] + 1;
+        }
+        steps[thread] += 1;
+        if *steps == [2, 2] && *number == self.wrong { Err(format!("it is {number}")) } else { Ok(()) }
+    }
+}
+
+/// Where an execution begins is explored as what a step leads to is.
+#[test]
+fn every_initial_state_is_explored() {
+    for (first, wrong, bound) in
+        [(vec![0, 10], 11, Some(1)), (vec![0, 10, 20], 22, Some(0)), (vec![0, 10], 20, None)]
+    {
+        let model = Adders { first, wrong };
+        let report = StateSearch::new(&model).run();
+        assert_eq!(report.failure.map(|failure| failure.bound), bound);
+        for builder in without_a_bound().into_iter().chain([Builder::new().max_bound(1)]) {
+            let report = builder.explore_model(&model);
+            let failure = report.failure.as_ref();
+            assert_eq!(failure.map(|failure| failure.bound), bound, "{wrong}: {builder:?}");
+            if let Some(failure) = failure {
+                let replayed = Builder::new().replay(failure.schedule.clone()).explore_model(&model);
+                assert_eq!(replayed.failure.map(|same| same.message), Some(failure.message.clone()));
+            }
+        }
+    }
 }
 
 /// With and without states the model fails so, at exactly this bound; the trace leads there.

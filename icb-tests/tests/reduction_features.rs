@@ -419,6 +419,23 @@ fn what_was_lost_once_with_stale_values_is_found() {
 }
 
 /// The program of these threads, with two channels and two barriers.
+/// Programs on which outcomes were lost once where it is a step to clone what an `Arc` holds.
+#[test]
+fn what_was_lost_once_with_steps_of_values_is_found() {
+    let programs: [(&str, [&[Instruction]; 2]); 3] = [
+        ("two who make it their own", [&[Spawn(1), ArcMakeMut], &[ArcMakeMut]]),
+        ("one who does, and an owner who goes", [&[Spawn(1), ArcMakeMut], &[ArcDrop]]),
+        ("two who take it, or clone it", [&[Spawn(1), ArcUnwrapOrClone], &[ArcUnwrapOrClone]]),
+    ];
+    for (name, threads) in programs {
+        let mut program = of_threads(&threads);
+        program.counted_drop = true;
+        if let Err(difference) = check(&program, with_reduction) {
+            panic!("{name}: {difference:?}\n{program}");
+        }
+    }
+}
+
 fn of_threads(threads: &[&[Instruction]]) -> Program {
     let threads = threads.iter().map(|code| Thread { code: code.to_vec(), keeps: false }).collect();
     Program { threads, channels: vec![(None, 0); 2], barriers: vec![1; 2], ..Program::default() }

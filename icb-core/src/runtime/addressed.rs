@@ -143,6 +143,23 @@ pub fn count_last(address: *const ()) {
     }
 }
 
+/// The `CountUpdate` that the caller has just performed succeeds (it becomes an owner, or is the last one): that acquires.
+pub fn count_acquired(address: *const ()) {
+    if let Some(running) = running() {
+        running.with(|e| {
+            if let Some(count) = e.known_count(address) {
+                e.count_acquired(count);
+            }
+        });
+    }
+}
+
+/// Whether an operation on these counts has been performed in this execution: somebody besides who has made them may know of them.
+#[must_use]
+pub fn count_is_known(address: *const ()) -> bool {
+    running().is_some_and(|running| running.with(|e| e.known_count(address).is_some()))
+}
+
 /// The caller has let go of the allocation by std's own doing, which releases.
 pub fn count_left(address: *const ()) {
     if let Some(running) = running() {

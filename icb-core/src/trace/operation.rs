@@ -193,13 +193,13 @@ pub enum Action {
     CellWrite,
     /// An access of unknown kind (`UnsafeCell::get`): a scheduling point, not checked for races.
     CellAccess,
-    /// `Arc::clone`, `Arc::downgrade`, `Weak::clone`: a count goes up.
+    /// `Arc::clone`, `Arc::downgrade`, `Weak::clone`, the end of `Arc::new_cyclic`: a count goes up.
     CountUp,
     /// An `Arc` or `Weak` is dropped: a count goes down.
     CountDown,
     /// The last `Arc` is dropped: the count reaches zero.
     CountLast,
-    /// A count is read (`strong_count`, `get_mut`, a failed `upgrade`).
+    /// A count is read (`strong_count`, `get_mut`).
     CountRead,
     /// A count is read and changed depending on its value (`upgrade`, `try_unwrap`).
     CountUpdate,

@@ -375,6 +375,8 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
     /// Explores a model as set here, one execution after another; see [`StateSearch`](crate::model::StateSearch) for a
     /// search that keeps states. Granularity, races and spurious wake-ups do not exist in a model.
     ///
+    /// A model with several initial states is explored with [`ReductionKind::Visited`] where the default reduction is asked for.
+    ///
     /// On a cyclic model, set [`ReductionKind::None`], and no strategy that is told every step (`pct`, `kiss`): these follow a
     /// cycle until the limit on steps, which is a failure.
     ///

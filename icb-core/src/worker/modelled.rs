@@ -1,8 +1,9 @@
 //! Exploring a model, one execution after another, as the settings say.
 
+use super::builder::ReductionKind;
 use super::replayed::{Replayed, explain};
 use super::settings::Settings;
-use super::strategies::{limits, strategy};
+use super::strategies::{leave_bounds_out, limits, search_those_left_out, strategy, with_bounds_before};
 use crate::explore::{Explorer, Options};
 use crate::model::{Model, ModelProgram};
 use crate::observe::Recorder;
@@ -23,7 +24,22 @@ pub(super) fn explore<M: Model>(settings: &Settings, model: &M) -> Report {
     if let Some(schedule) = &settings.replay {
         return replay(schedule, program());
     }
-    let mut report = Explorer::new(options).run(&mut *strategy(settings), &mut program());
+    let mut settings = settings.clone();
+    if settings.reduction == ReductionKind::PartialOrder && model.initial_states().len() > 1 {
+        // The default reduction knows outcomes of steps only, and where an execution begins is none.
+        settings.reduction = ReductionKind::Visited;
+    }
+    let search = |settings: &Settings| Explorer::new(options).run(&mut *strategy(settings), &mut program());
+    let least = leave_bounds_out(&mut settings);
+    let mut report = search(&settings);
+    if let Some(least) = least
+        && search_those_left_out(&mut settings, least, &report)
+    {
+        let again = search(&settings);
+        if again.failure.is_some() {
+            report = with_bounds_before(again, report, least);
+        }
+    }
     if let Some(failure) = &mut report.failure {
         explain(failure, program);
     }

@@ -5,13 +5,12 @@ use super::channel::Channel;
 use super::printed::Printed;
 use super::replayed::{Replayed, explain};
 use super::settings::Settings;
-use super::strategies::{limits, strategy};
+use super::strategies::{leave_bounds_out, limits, search_those_left_out, strategy, with_bounds_before};
 use super::watchdog::Watchdog;
 use crate::explore::{Event, Explorer, Options};
 use crate::observe::{Recorder, Signature};
 use crate::program::{Outcome, Program, Strategy};
 use crate::recording::Tape;
-use crate::reduction::BOUNDS_BEFORE_UNBOUNDED;
 use crate::runtime::{self, CoroutineProgram, Promoted};
 use crate::search::{ContextBounded, Frontier, Replay, Spill};
 use crate::trace::{BoundReport, Message, PRINTED, Report, Schedule, StrategyKind};
@@ -133,31 +132,13 @@ impl Worker {
     /// Searches. Where nothing was known of lower bounds when a failure was found, these are searched for one with fewer preemptions;
     /// where `cargo icb` steers, it sees to that.
     fn search_for_least(&mut self, f: &Closure) -> Report {
-        let settings = &mut self.settings;
-        if self.channel.is_open() || settings.strategy != StrategyKind::ContextBounded {
-            return self.search_and_explain(f);
-        }
-        // The least bound that may be left out.
-        let least = match settings.max_bound {
-            Some(bound) if settings.at_once => {
-                settings.min_bound = bound;
-                0
-            }
-            None if settings.at_once => 0,
-            None if settings.reduction == ReductionKind::PartialOrder => BOUNDS_BEFORE_UNBOUNDED,
-            _ => return self.search_and_explain(f),
-        };
-        let (mut first, promoted) = self.search(f);
-        let found = first.failure.as_ref().map_or(0, |failure| failure.bound);
-        if found > least && !self.settings.keep_going {
-            let settings = &mut self.settings;
-            (settings.min_bound, settings.max_bound, settings.at_once) = (least, Some(found), false);
-            let mut report = self.search_and_explain(f);
-            if let Some(failure) = &mut report.failure {
-                failure.execution += first.bounds.iter().map(|bound| bound.executions).sum::<u64>();
-                first.bounds.retain(|bound| bound.bound < least);
-                report.bounds.splice(..0, first.bounds);
-                return report;
+        let least = if self.channel.is_open() { None } else { leave_bounds_out(&mut self.settings) };
+        let Some(least) = least else { return self.search_and_explain(f) };
+        let (first, promoted) = self.search(f);
+        if search_those_left_out(&mut self.settings, least, &first) {
+            let report = self.search_and_explain(f);
+            if report.failure.is_some() {
+                return with_bounds_before(report, first, least);
             }
         }
         self.explained(f, first, &promoted)

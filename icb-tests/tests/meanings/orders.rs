@@ -5,7 +5,7 @@ use icb_std::cell::UnsafeCell;
 use icb_std::model::{FailureKind, Granularity, OnRace};
 use icb_std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use icb_std::sync::atomic::{AtomicUsize, fence};
-use icb_std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
+use icb_std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, Weak, mpsc};
 use icb_std::{thread, thread_local};
 use std::cell::RefCell;
 
@@ -317,6 +317,26 @@ fn what_synchronizes_orders_data() {
                 },
                 None,
             ),
+            (
+                "an upgrade of what another one has made",
+                || {
+                    let (weak, data) = (Arc::<OnceLock<Weak<()>>>::default(), Arc::<Data>::default());
+                    let (their_weak, theirs) = (weak.clone(), data.clone());
+                    let other = thread::spawn(move || {
+                        let upgraded = their_weak.get().and_then(Weak::upgrade);
+                        if upgraded.is_some() {
+                            theirs.set(2);
+                        }
+                    });
+                    let made = Arc::new_cyclic(|made| {
+                        assert!(weak.set(made.clone()).is_ok());
+                        data.set(1);
+                    });
+                    other.join().unwrap();
+                    drop(made);
+                },
+                None,
+            ),
         ],
     );
 }
@@ -412,6 +432,54 @@ fn what_does_not_synchronize_orders_nothing() {
                 },
                 RACE_AT_ONCE,
             ),
+            (
+                "an upgrade that fails",
+                || {
+                    let owner = Arc::new(Data::default());
+                    let weak = Arc::downgrade(&owner);
+                    let (data, theirs) = twice(Arc::<Data>::default());
+                    let other = thread::spawn(move || {
+                        theirs.set(1);
+                        drop(owner);
+                    });
+                    if weak.upgrade().is_none() {
+                        data.set(2);
+                    }
+                    other.join().unwrap();
+                },
+                RACE,
+            ),
+            (
+                "an owner who is not the last",
+                || {
+                    let (mine, theirs) = twice(Arc::<Data>::default());
+                    let third = mine.clone();
+                    let other = thread::spawn(move || {
+                        theirs.set(1);
+                        drop(theirs);
+                    });
+                    if let Err(mine) = Arc::try_unwrap(mine)
+                        && Arc::strong_count(&mine) == 2
+                    {
+                        mine.set(2);
+                    }
+                    other.join().unwrap();
+                    drop(third);
+                },
+                RACE,
+            ),
+            (
+                "a handle that says that its thread has ended",
+                || {
+                    let (data, theirs) = twice(Arc::<Data>::default());
+                    let other = thread::spawn(move || theirs.set(1));
+                    if other.is_finished() {
+                        data.set(2);
+                    }
+                    other.join().unwrap();
+                },
+                RACE,
+            ),
             // In the other order the channel is between them: only a preemption behind the send shows it.
             (
                 "sent too early",
@@ -506,6 +574,39 @@ fn races_have_bounds() {
         other.join().unwrap();
     }
     check_verdicts(&plain(), &[("guarded by a flag", guarded_by_a_flag, RACE)]);
+}
+
+/// To clone what an `Arc` holds may take steps. Who does it to have one of its own gives up the old one after that, and may be the last owner then: it
+/// comes after those who have gone meanwhile.
+#[test]
+fn who_has_cloned_a_value_goes_after_the_other_owners() {
+    #[derive(Default)]
+    struct Counted(AtomicUsize);
+    impl Clone for Counted {
+        fn clone(&self) -> Counted {
+            Counted(AtomicUsize::new(self.0.load(Relaxed)))
+        }
+    }
+    fn other_owner(makes: fn(Arc<Counted>)) {
+        let (mine, theirs) = twice(Arc::<Counted>::default());
+        let other = thread::spawn(move || {
+            theirs.0.fetch_add(1, Relaxed);
+            drop(theirs);
+        });
+        makes(mine);
+        other.join().unwrap();
+    }
+    check_verdicts(
+        &plain().max_bound(3).check_frees(true),
+        &[
+            ("make_mut", || other_owner(|mut mine| *Arc::make_mut(&mut mine).0.get_mut() += 1), None),
+            (
+                "unwrap_or_clone",
+                || other_owner(|mine| assert!(Arc::unwrap_or_clone(mine).0.into_inner() < 2)),
+                None,
+            ),
+        ],
+    );
 }
 
 /// Who finds out that a thread has let go of what they share comes after what the thread has done until then, and not after what its thread-locals do.

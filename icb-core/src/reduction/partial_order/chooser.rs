@@ -308,6 +308,7 @@ impl PartialOrder {
 
     /// The outcome of a step that this execution is the first to take, or takes with another outcome.
     fn choose_outcome(&mut self, point: &BranchPoint, place: u64) -> u32 {
+        assert!(self.cursor > 0, "the default reduction explores outcomes of steps, and none was chosen yet");
         let position = self.branch_cursor;
         self.branch_cursor += 1;
         let prescribed = self.prescribed_outcome(self.cursor.saturating_sub(1), position);

@@ -1,9 +1,9 @@
 //! Reference counts of `Arc` and `Weak`. The counts themselves are std's, in the program's memory; the engine follows
 //! the strong one as far as it is told.
 //!
-//! Happens-before as in std's implementation: going up is relaxed, going down releases, whoever frees the value or
-//! finds itself the only owner acquires. Counts that go up and down commute as long as nobody reads them and none
-//! reaches zero.
+//! Happens-before as in std's implementation: going up is relaxed, going down releases, whoever frees the value,
+//! finds itself the only owner or upgrades a `Weak` acquires. Who fails to orders nothing. Counts that go up and down
+//! commute as long as nobody reads them and none reaches zero.
 
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
@@ -47,10 +47,7 @@ impl Execution {
                 self.threads[me].clock.release_join(me, &mut object.clock);
                 if last { Mode::Write } else { Mode::Update }
             }
-            Action::CountUpdate => {
-                self.threads[me].clock.acquire(&object.clock);
-                Mode::Write
-            }
+            Action::CountUpdate => Mode::Write,
             Action::CountUp => Mode::Update,
             _ => Mode::Read,
         };
@@ -86,6 +83,11 @@ impl Execution {
     pub(in crate::runtime) fn count_last(&mut self, count: ObjectId) {
         // What has been freed so far was freed without that.
         self.note_freed();
+        self.count_acquired(count);
+    }
+
+    /// The running thread comes after what all did who have let go so far. What it has just freed, it has freed after that.
+    pub(in crate::runtime) fn count_acquired(&mut self, count: ObjectId) {
         let me = self.current;
         let object = &self.objects[count.index()];
         self.threads[me].clock.acquire(&object.clock);

@@ -304,15 +304,10 @@ impl Execution {
         Effect::Done
     }
 
-    /// Whether a thread has ended but for its thread-locals: a read of it, and happens-after it if it has.
+    /// Whether a thread has ended but for its thread-locals: a read of it. As with std's handle, which looks at a count by a relaxed load,
+    /// who finds that it has does not come after what it did.
     pub(in crate::runtime) fn finish_is_finished(&mut self, operation: Operation) -> bool {
         let ended = self.has_left(operation.object);
-        let me = self.current;
-        if let (true, Some(target)) = (ended, self.thread_of(operation.object).filter(|&t| t != me))
-            && let Some((mine, theirs)) = self.threads.pair(me, target)
-        {
-            mine.clock.acquire(theirs.shared_clock());
-        }
         self.note_read(operation.object);
         let access = Access { object: operation.object, mode: Mode::Read };
         self.finish_single(

@@ -89,6 +89,18 @@ impl<T: ?Sized> Arc<T> {
         count(::std::sync::Arc::as_ptr(&self.inner), action, Some(strong))
     }
 
+    /// An operation that succeeds if this is the only owner, which has seen all the others go then. The name of the counts.
+    #[inline]
+    #[track_caller]
+    fn count_update(&self) -> *const () {
+        self.count(Action::CountUpdate);
+        let counts = header(::std::sync::Arc::as_ptr(&self.inner));
+        if ::std::sync::Arc::strong_count(&self.inner) == 1 {
+            door::count_acquired(counts);
+        }
+        counts
+    }
+
     /// This pointer goes. If it is the last, it has seen all the others go.
     #[inline]
     #[track_caller]
@@ -110,11 +122,21 @@ impl<T> Arc<T> {
 
     /// Mirrors `std::sync::Arc::new_cyclic`.
     #[inline]
+    #[track_caller]
     pub fn new_cyclic<F>(data_fn: F) -> Arc<T>
     where
         F: FnOnce(&Weak<T>) -> T,
     {
-        Arc::wrap(::std::sync::Arc::new_cyclic(|weak| data_fn(Weak::wrap_ref(weak))))
+        let inner = ::std::sync::Arc::new_cyclic(|weak| {
+            let data = data_fn(Weak::wrap_ref(weak));
+            // Where others may have a clone of the `Weak`, it is a step that it can be upgraded from here on.
+            if door::count_is_known(header(weak.as_ptr())) {
+                count(weak.as_ptr(), Action::CountUp, Some(0));
+            }
+            data
+        });
+        door::count_left(header(::std::sync::Arc::as_ptr(&inner)));
+        Arc::wrap(inner)
     }
 
     /// Mirrors `std::sync::Arc::new_uninit`.
@@ -143,8 +165,7 @@ impl<T> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
-        this.count(Action::CountUpdate);
-        let counts = header(Arc::as_ptr(&this));
+        let counts = this.count_update();
         let result = ::std::sync::Arc::try_unwrap(Arc::unwrap(this)).map_err(Arc::wrap);
         if result.is_ok() {
             door::count_left(counts);
@@ -156,8 +177,7 @@ impl<T> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
-        this.count(Action::CountUpdate);
-        let counts = header(Arc::as_ptr(&this));
+        let counts = this.count_update();
         let value = ::std::sync::Arc::into_inner(Arc::unwrap(this));
         door::count_left(counts);
         value
@@ -319,11 +339,15 @@ impl<T: ?Sized + MakeMut> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
-        this.count(Action::CountUpdate);
-        let before = header(Arc::as_ptr(this));
-        MakeMut::make_mut(&mut this.inner);
-        if header(Arc::as_ptr(this)) != before {
-            door::count_left(before);
+        let before = this.count_update();
+        if ::std::sync::Arc::strong_count(&this.inner) == 1 {
+            MakeMut::make_mut(&mut this.inner);
+            if header(Arc::as_ptr(this)) != before {
+                door::count_left(before);
+            }
+        } else {
+            // To clone the value may take steps, and this owner goes after that, in one more.
+            *this = Arc::wrap(MakeMut::copy(&this.inner));
         }
         MakeMut::make_mut(&mut this.inner)
     }
@@ -334,26 +358,34 @@ impl<T: ?Sized + MakeMut> Arc<T> {
 pub trait MakeMut {
     #[doc(hidden)]
     fn make_mut(inner: &mut ::std::sync::Arc<Self>) -> &mut Self;
+
+    #[doc(hidden)]
+    fn copy(inner: &Self) -> ::std::sync::Arc<Self>;
 }
 
 macro_rules! make_mut {
-    ($([$($parameters:tt)*] $data:ty;)*) => { $(
+    ($([$($parameters:tt)*] $data:ty, $copy:expr;)*) => { $(
         impl<$($parameters)*> MakeMut for $data {
             #[inline]
             fn make_mut(inner: &mut ::std::sync::Arc<Self>) -> &mut Self {
                 ::std::sync::Arc::make_mut(inner)
+            }
+
+            #[inline]
+            fn copy(inner: &Self) -> ::std::sync::Arc<Self> {
+                $copy(inner)
             }
         }
     )* };
 }
 
 make_mut! {
-    [T: Clone] T;
-    [T: Clone] [T];
-    [] str;
-    [] ::std::ffi::CStr;
-    [] ::std::ffi::OsStr;
-    [] ::std::path::Path;
+    [T: Clone] T, |data: &T| ::std::sync::Arc::new(data.clone());
+    [T: Clone] [T], ::std::sync::Arc::from;
+    [] str, ::std::sync::Arc::from;
+    [] ::std::ffi::CStr, ::std::sync::Arc::from;
+    [] ::std::ffi::OsStr, ::std::sync::Arc::from;
+    [] ::std::path::Path, ::std::sync::Arc::from;
 }
 
 impl Arc<dyn Any + Send + Sync> {

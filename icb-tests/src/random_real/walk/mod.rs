@@ -323,6 +323,9 @@ impl Payload {
 
 impl Clone for Payload {
     fn clone(&self) -> Payload {
+        if let Some(shared) = self.counts.as_ref().and_then(std::sync::Weak::upgrade) {
+            shared.add(1, 1, Ordering::Relaxed);
+        }
         Payload::new(self.value, self.counts.clone())
     }
 }
