@@ -379,7 +379,7 @@ impl Execution {
             Action::NotifyAll => self.notify_all(operation),
             Action::BarrierArrive => self.barrier_arrive(operation),
             Action::BarrierLeave => self.barrier_leave(operation),
-            Action::OnceEnter => self.once_enter(operation),
+            Action::OnceEnter => self.once_enter(operation, changed),
             Action::OnceLeave => self.once_leave(operation, changed),
             Action::OnceCheck | Action::OnceWait => self.once_check(operation),
             Action::Send | Action::TrySend => self.send(operation),
