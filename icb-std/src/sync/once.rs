@@ -163,9 +163,10 @@ impl Once {
     /// Runs `f` unless it has run. A poisoned `Once` panics, unless forced.
     #[track_caller]
     pub(super) fn call(&self, owner: Owner, force: bool, f: &mut dyn FnMut(&OnceState)) {
-        let poisoned = match self.handle.perform(self.init(owner), Action::OnceEnter) {
+        let poisoned = match self.handle.perform_unlock(self.init(owner), Action::OnceEnter, force) {
             None => return self.call_outside(force, f),
             Some(Effect::Run) => false,
+            Some(Effect::Poisoned) if !force => panic_poisoned(),
             Some(Effect::Poisoned) => true,
             Some(_) => return,
         };
@@ -174,9 +175,6 @@ impl Once {
             return;
         }
         let mut leave = Leave { once: self, owner, state: POISONED };
-        if poisoned && !force {
-            panic_poisoned();
-        }
         f(&OnceState { poisoned: Cell::new(poisoned) });
         leave.state = COMPLETE;
     }

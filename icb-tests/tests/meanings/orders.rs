@@ -8,6 +8,7 @@ use icb_std::sync::atomic::{AtomicUsize, fence};
 use icb_std::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, Weak, mpsc};
 use icb_std::{thread, thread_local};
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Data without any order of its own.
 #[derive(Default)]
@@ -368,6 +369,28 @@ impl Default for Shared {
     }
 }
 
+/// A call that panics.
+fn poison(once: &Once, initialiser: fn()) {
+    assert!(catch_unwind(AssertUnwindSafe(|| once.call_once(initialiser))).is_err());
+}
+
+/// Who learns that an initialiser has panicked comes after that, also where nobody initialises it again.
+#[test]
+fn a_poisoned_once_orders() {
+    let body = || {
+        let shared = Arc::new((Once::new(), Data::default()));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            theirs.1.set(1);
+            poison(&theirs.0, || panic!("poisons it"));
+        });
+        assert!(catch_unwind(AssertUnwindSafe(|| shared.0.wait())).is_err());
+        assert_eq!(shared.1.get(), 1);
+        other.join().unwrap();
+    };
+    check_verdicts(&plain().max_bound(2), &[("wait", body, None)]);
+}
+
 /// Looks synchronized, is not.
 #[test]
 fn what_does_not_synchronize_orders_nothing() {
@@ -431,6 +454,45 @@ fn what_does_not_synchronize_orders_nothing() {
                     );
                 },
                 RACE_AT_ONCE,
+            ),
+            (
+                "a message taken while there is more room",
+                || {
+                    let (sender, receiver) = mpsc::sync_channel(2);
+                    let shared = Arc::new((Data::default(), AtomicUsize::new(0)));
+                    let theirs = shared.clone();
+                    let other = thread::spawn(move || {
+                        theirs.0.set(1);
+                        assert_eq!(receiver.recv(), Ok(1));
+                        theirs.1.store(1, Relaxed);
+                        receiver
+                    });
+                    sender.send(1).unwrap();
+                    if shared.1.load(Relaxed) == 1 {
+                        sender.send(2).unwrap();
+                        shared.0.set(2);
+                    }
+                    other.join().unwrap();
+                },
+                RACE,
+            ),
+            (
+                "a call that finds a Once poisoned",
+                || {
+                    let shared = Arc::new((Data::default(), AtomicUsize::new(0), Once::new()));
+                    poison(&shared.2, || panic!("poisons it"));
+                    let theirs = shared.clone();
+                    let other = thread::spawn(move || {
+                        theirs.0.set(1);
+                        poison(&theirs.2, || ());
+                        theirs.1.store(1, Relaxed);
+                    });
+                    if shared.1.load(Relaxed) == 1 {
+                        shared.2.call_once_force(|_| shared.0.set(2));
+                    }
+                    other.join().unwrap();
+                },
+                RACE,
             ),
             (
                 "an upgrade that fails",
@@ -668,4 +730,32 @@ fn who_finds_that_a_thread_has_let_go_comes_after_that() {
 
 fn twice<T: Clone>(value: T) -> (T, T) {
     (value.clone(), value)
+}
+
+/// Others may meet at a barrier before one has left it: he still comes after those whom he has met.
+#[test]
+fn who_leaves_a_barrier_late_has_met_those_who_came_with_him() {
+    let body = || {
+        let shared = Arc::new((Barrier::new(2), Data::default(), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let late = thread::spawn(move || {
+            theirs.0.wait();
+            assert_eq!(theirs.1.get(), 1);
+        });
+        let theirs = shared.clone();
+        let first = thread::spawn(move || {
+            theirs.1.set(1);
+            theirs.0.wait();
+            theirs.2.store(1, Relaxed);
+        });
+        if shared.2.load(Relaxed) == 1 {
+            let theirs = shared.clone();
+            let other = thread::spawn(move || theirs.0.wait());
+            shared.0.wait();
+            other.join().unwrap();
+        }
+        late.join().unwrap();
+        first.join().unwrap();
+    };
+    check_verdicts(&plain().max_bound(2), &[("two generations", body, None)]);
 }

@@ -100,6 +100,21 @@ fn a_token_is_lost_in_what_parks() {
                 deadlock,
             ),
             (
+                "before it takes a place that was free from the beginning",
+                || {
+                    let (sender, receiver) = mpsc::sync_channel(2);
+                    let me = thread::current();
+                    let other = thread::spawn(move || {
+                        me.unpark();
+                        assert_eq!(receiver.iter().take(2).sum::<i32>(), 1);
+                    });
+                    (0..2).for_each(|message| sender.send(message).unwrap());
+                    thread::park();
+                    other.join().unwrap();
+                },
+                None,
+            ),
+            (
                 "before its time is over",
                 || {
                     own_token_and(|| {

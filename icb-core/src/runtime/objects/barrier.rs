@@ -18,14 +18,20 @@ impl Execution {
         let object = &mut self.objects[operation.object.index()];
         self.threads[me].clock.release_join(me, &mut object.clock);
         let mut leader = false;
-        if let State::Barrier { count, arrived, generation, leave_clock } = &mut object.state {
+        if let State::Barrier { count, arrived, generation, leaving, leave_clock } = &mut object.state {
             self.threads[me].generation = *generation;
             *arrived += 1;
             if *arrived >= *count {
                 leader = true;
-                *arrived = 0;
                 *generation += 1;
-                leave_clock.clone_from(&object.clock);
+                if *leaving == 0 {
+                    leave_clock.clone_from(&object.clock);
+                } else {
+                    // Who has not left yet still needs what those of his own generation did. (That he comes after these too is so in `std`:
+                    // its mutex says so.)
+                    leave_clock.join(&object.clock);
+                }
+                *leaving += std::mem::take(arrived);
                 object.clock.clear();
             }
         }
@@ -37,7 +43,9 @@ impl Execution {
 
     pub(super) fn barrier_leave(&mut self, operation: Operation) -> Effect {
         let me = self.current;
-        if let State::Barrier { leave_clock, .. } = &self.objects[operation.object.index()].state {
+        if let State::Barrier { leaving, leave_clock, .. } = &mut self.objects[operation.object.index()].state
+        {
+            *leaving = leaving.saturating_sub(1);
             self.threads[me].clock.acquire(leave_clock);
         }
         let access = Access { object: operation.object, mode: Mode::Read };

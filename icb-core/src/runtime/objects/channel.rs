@@ -3,7 +3,7 @@
 //!
 //! A send happens before the receive of its message, or before the end of the receiver, which drops what it has not
 //! received. The end of either side happens before whatever the other one finds out by it. In a bounded channel a receive also happens before the send
-//! that takes its place. A rendezvous (capacity 0) sender waits in a second step until its message is taken, and a receiver
+//! that takes its place; the first messages take places that were free from the beginning. A rendezvous (capacity 0) sender waits in a second step until its message is taken, and a receiver
 //! that finds none says in a step of its own that it waits: until then nobody's `try_send` succeeds.
 //!
 //! `std` parks whoever waits, which may cost it a token that `unpark` has given it: see `is_token_gone`. Whether one has waited is no
@@ -24,6 +24,8 @@ pub(crate) struct Channel {
     messages: VecDeque<VectorClock>,
     /// What was published when places became free.
     places: VecDeque<VectorClock>,
+    /// Places that no message has been in yet: the next messages wait for none to be taken.
+    unused: usize,
     spare: Vec<VectorClock>,
     senders: usize,
     receiver: bool,
@@ -53,6 +55,7 @@ impl Channel {
         receiver: bool,
     ) {
         self.capacity = capacity;
+        self.unused = capacity.map_or(0, |capacity| capacity.saturating_sub(length));
         self.messages.extend((0..length).map(|_| VectorClock::new()));
         self.sent = length as u64;
         self.senders = senders;
@@ -65,6 +68,15 @@ impl Channel {
 
     fn is_full(&self) -> bool {
         self.capacity.is_some_and(|capacity| capacity > 0 && self.messages.len() >= capacity)
+    }
+
+    /// The next place of a bounded channel: what was published when it became free, if a message has been there.
+    fn take_place(&mut self) -> Option<VectorClock> {
+        if self.unused > 0 {
+            self.unused -= 1;
+            return None;
+        }
+        self.places.pop_front()
     }
 
     pub(super) fn can_receive(&self) -> bool {
@@ -118,7 +130,7 @@ impl Execution {
         }
         let ticket = channel.sent;
         channel.sent += 1;
-        let place = if channel.capacity.is_some() { channel.places.pop_front() } else { None };
+        let place = channel.take_place();
         let mut message = channel.spare.pop().unwrap_or_default();
         if let Some(place) = place {
             if !trying && !rendezvous && !place.le(&self.threads[me].clock.clock) {

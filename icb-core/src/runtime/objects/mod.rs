@@ -71,6 +71,8 @@ pub(crate) enum State {
         count: usize,
         arrived: usize,
         generation: u64,
+        /// Those of generations that are over who have not left yet.
+        leaving: usize,
         leave_clock: VectorClock,
     },
     Once(once::OnceState),
@@ -201,9 +203,13 @@ impl State {
                 State::RwLock { writer: None, read_clock: VectorClock::new(), has_waited: false }
             }
             ObjectClass::Condvar => State::Condvar,
-            ObjectClass::Barrier => {
-                State::Barrier { count: 0, arrived: 0, generation: 0, leave_clock: VectorClock::new() }
-            }
+            ObjectClass::Barrier => State::Barrier {
+                count: 0,
+                arrived: 0,
+                generation: 0,
+                leaving: 0,
+                leave_clock: VectorClock::new(),
+            },
             ObjectClass::Once => State::Once(once::OnceState::Incomplete),
             ObjectClass::Channel => State::Channel(Box::default()),
             ObjectClass::Count => State::Count(count::CountState::default()),
@@ -373,7 +379,7 @@ impl Execution {
             Action::NotifyAll => self.notify_all(operation),
             Action::BarrierArrive => self.barrier_arrive(operation),
             Action::BarrierLeave => self.barrier_leave(operation),
-            Action::OnceEnter => self.once_enter(operation),
+            Action::OnceEnter => self.once_enter(operation, changed),
             Action::OnceLeave => self.once_leave(operation, changed),
             Action::OnceCheck | Action::OnceWait => self.once_check(operation),
             Action::Send | Action::TrySend => self.send(operation),

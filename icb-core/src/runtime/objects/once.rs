@@ -1,5 +1,6 @@
 //! `Once`: entering is blocked while another thread runs the initialiser. The end of the initialiser happens before
-//! every observation that it is complete.
+//! every observation that it is complete, or
+//! poisoned.
 
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
@@ -30,18 +31,13 @@ impl Execution {
         matches!(self.once(once), OnceState::Complete | OnceState::Poisoned)
     }
 
-    pub(super) fn once_enter(&mut self, operation: Operation) -> Effect {
+    /// `forced`: also where it is poisoned; else the thread sees that it is, and changes nothing.
+    pub(super) fn once_enter(&mut self, operation: Operation, forced: bool) -> Effect {
         let me = self.current;
         let id = operation.object;
         match self.once(id) {
-            OnceState::Complete => {
-                let object = &self.objects[id.index()];
-                self.threads[me].clock.acquire(&object.clock);
-                self.note_read(id);
-                let access = Access { object: id, mode: Mode::Read };
-                self.finish_single(operation, access, None, None, Some("complete"));
-                Effect::Done
-            }
+            OnceState::Complete => self.once_check(operation),
+            OnceState::Poisoned if !forced => self.once_check(operation),
             before => {
                 let object = &mut self.objects[id.index()];
                 object.state = State::Once(OnceState::Running(me as u32));
@@ -76,7 +72,7 @@ impl Execution {
             OnceState::Poisoned => (Effect::Poisoned, "poisoned"),
             OnceState::Incomplete | OnceState::Running(_) => (Effect::Refused, "not complete"),
         };
-        if state == OnceState::Complete {
+        if matches!(state, OnceState::Complete | OnceState::Poisoned) {
             let object = &self.objects[id.index()];
             self.threads[me].clock.acquire(&object.clock);
         }
