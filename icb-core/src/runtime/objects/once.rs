@@ -1,6 +1,5 @@
 //! `Once`: entering is blocked while another thread runs the initialiser. The end of the initialiser happens before
-//! every observation that it is complete, or
-//! poisoned.
+//! every observation that it is complete, or poisoned.
 
 use super::{Effect, State};
 use crate::runtime::execution::Execution;
