@@ -9,6 +9,7 @@ use crate::exit_code::Error;
 use crate::resume::checksum;
 use crate::settings::Search;
 use icb_core::trace::{Failure, FailureKind, Schedule};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -97,20 +98,40 @@ const TRACES: &str = "traces are in the directory `traces` beside `failures`";
 /// Reads a stored trace.
 pub(crate) fn load_trace(path: &Path) -> Result<StoredTrace, Error> {
     let remedy = "`cargo icb replay` of the test writes it anew";
-    let damaged = |reason: String| Error::Damaged { what: "trace", remedy, path: path.to_path_buf(), reason };
+    let other = |error| format!("it is no trace ({error}); {TRACES}");
+    read(path, ("trace", remedy), TRACES, other)
+}
+
+/// Reads a stored failure, wherever its file is: here, or brought from another machine.
+pub(crate) fn load(path: &Path) -> Result<StoredFailure, Error> {
+    let remedy = "delete it and run `cargo icb test` again, or replay with --schedule TEXT";
+    let other = |error| format!("it is no stored failure ({error})");
+    read(path, ("failure", remedy), "`cargo icb test` says where it stores a failure", other)
+}
+
+/// Reads what is stored in a file, if that has the format of this version. `what`: its name, and what to do where it is damaged; `place`: where such files
+/// are; `other`: that it is something else.
+fn read<T: DeserializeOwned>(
+    path: &Path,
+    (what, remedy): (&'static str, &'static str),
+    place: &str,
+    other: impl Fn(serde_json::Error) -> String,
+) -> Result<T, Error> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let damaged = |reason: String| Error::Damaged { what, remedy, path: path.to_path_buf(), reason };
     let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::NotStored(format!("there is no file {}; {TRACES}", path.display())),
+        ErrorKind::NotFound => Error::NotStored(format!("there is no file {}; {place}", path.display())),
         _ => damaged(error.to_string()),
     })?;
-    let stored: StoredTrace = serde_json::from_str(&text)
-        .map_err(|error| damaged(format!("it is no trace ({error}); {TRACES}")))?;
-    if stored.format != FORMAT {
-        return Err(damaged(format!(
-            "it has format {}, this cargo-icb reads format {FORMAT}",
-            stored.format
-        )));
+    let version: Version = serde_json::from_str(&text).map_err(|error| damaged(other(error)))?;
+    if version.format != FORMAT {
+        let reason = format!("it has format {}, this cargo-icb reads format {FORMAT}", version.format);
+        return Err(damaged(reason));
     }
-    Ok(stored)
+    serde_json::from_str(&text).map_err(|error| damaged(other(error)))
 }
 
 /// Whether what stands in the place of a test's name is the file of a trace, or of a failure.
@@ -227,31 +248,6 @@ pub(crate) fn resolve<'a>(name: &str, ids: &[&'a str]) -> Vec<&'a str> {
         .map(|way| ids.iter().copied().filter(|id| way(id)).collect::<Vec<_>>())
         .find(|found| !found.is_empty())
         .unwrap_or_default()
-}
-
-/// Reads a stored failure, wherever its file is: here, or brought from another machine.
-pub(crate) fn load(path: &Path) -> Result<StoredFailure, Error> {
-    #[derive(Deserialize)]
-    struct Version {
-        format: u32,
-    }
-    let remedy = "delete it and run `cargo icb test` again, or replay with --schedule TEXT";
-    let damaged =
-        |reason: String| Error::Damaged { what: "failure", remedy, path: path.to_path_buf(), reason };
-    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::NotStored(format!(
-            "there is no file {}; `cargo icb test` says where it stores a failure",
-            path.display()
-        )),
-        _ => damaged(error.to_string()),
-    })?;
-    let no_failure = |error: serde_json::Error| damaged(format!("it is no stored failure ({error})"));
-    let version: Version = serde_json::from_str(&text).map_err(no_failure)?;
-    if version.format != FORMAT {
-        let reason = format!("it has format {}, this cargo-icb reads format {FORMAT}", version.format);
-        return Err(damaged(reason));
-    }
-    serde_json::from_str(&text).map_err(no_failure)
 }
 
 /// What is to be said of a directory of failures that cannot be read.

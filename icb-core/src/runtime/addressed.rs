@@ -131,44 +131,34 @@ pub fn count(address: *const (), type_name: &'static str, action: Action, strong
     true
 }
 
+/// Does something with counts, if an operation on them has been performed in this execution.
+fn with_known_count<R>(address: *const (), act: impl FnOnce(&mut Execution, ObjectId) -> R) -> Option<R> {
+    running()?.with(|e| {
+        let count = e.known_count(address)?;
+        Some(act(e, count))
+    })
+}
+
 /// The caller has just performed the `CountDown` that left no owner, or nothing that keeps the allocation: it has seen
 /// everything that the others did.
 pub fn count_last(address: *const ()) {
-    if let Some(running) = running() {
-        running.with(|e| {
-            if let Some(count) = e.known_count(address) {
-                e.count_last(count);
-            }
-        });
-    }
+    let _ = with_known_count(address, Execution::count_last);
 }
 
 /// The `CountUpdate` that the caller has just performed succeeds (it becomes an owner, or is the last one): that acquires.
 pub fn count_acquired(address: *const ()) {
-    if let Some(running) = running() {
-        running.with(|e| {
-            if let Some(count) = e.known_count(address) {
-                e.count_acquired(count);
-            }
-        });
-    }
+    let _ = with_known_count(address, Execution::count_acquired);
 }
 
 /// Whether an operation on these counts has been performed in this execution: somebody besides who has made them may know of them.
 #[must_use]
 pub fn count_is_known(address: *const ()) -> bool {
-    running().is_some_and(|running| running.with(|e| e.known_count(address).is_some()))
+    with_known_count(address, |_, _| ()).is_some()
 }
 
 /// The caller has let go of the allocation by std's own doing, which releases.
 pub fn count_left(address: *const ()) {
-    if let Some(running) = running() {
-        running.with(|e| {
-            if let Some(count) = e.known_count(address) {
-                e.count_left(count);
-            }
-        });
-    }
+    let _ = with_known_count(address, Execution::count_left);
 }
 
 /// The last owner of a value begins to drop it. `pointer`: a name for that, told to [`value_gone`].

@@ -173,6 +173,21 @@ impl Memory<'_> {
     }
 }
 
+/// Copies what is in memory from one address up to another. Statics that others may change are read as they happen to be.
+///
+/// # Safety
+/// It is mapped, and no thread of the model writes to it meanwhile.
+pub(super) unsafe fn append_bytes((start, end): Range, bytes: &mut Vec<u8>) {
+    let (length, held) = (end - start, bytes.len());
+    bytes.reserve(length);
+    let from: *const u8 = std::ptr::with_exposed_provenance(start);
+    // SAFETY: the caller's promise, and as many bytes are reserved.
+    unsafe {
+        from.copy_to_nonoverlapping(bytes.as_mut_ptr().add(held), length);
+        bytes.set_len(held + length);
+    }
+}
+
 /// Whether these are the bytes that are there.
 ///
 /// # Safety
@@ -371,16 +386,10 @@ impl IdleTurns {
         }
         self.highest_call = registers.stack_pointer();
         self.bytes.clear();
-        for &(start, end) in &self.ranges {
-            let (length, held) = (end - start, self.bytes.len());
-            self.bytes.reserve(length);
-            let from: *const u8 = std::ptr::with_exposed_provenance(start);
+        for &range in &self.ranges {
             // SAFETY: it is the thread's own stack above what the engine has in use now, that of a thread which does not run, a static, or memory that
-            // has been given out in this execution: mapped, and nobody else runs. (Statics that others may change are read as they happen to be.) As many bytes are reserved. (Where nothing has been written yet, it is what the system gave.)
-            unsafe {
-                from.copy_to_nonoverlapping(self.bytes.as_mut_ptr().add(held), length);
-                self.bytes.set_len(held + length);
-            }
+            // has been given out in this execution: mapped, and nobody else runs. (Where nothing has been written yet, it is what the system gave.)
+            unsafe { append_bytes(range, &mut self.bytes) };
         }
         self.began_with = Some(registers);
         self.spoiled = false;

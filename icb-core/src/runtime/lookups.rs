@@ -3,7 +3,8 @@
 //! up would have changed statics in the first execution that comes there, and not in those after it. What changes meanwhile is none of the program's doing: it does not count.
 
 use super::allocator::aside;
-use super::idle::IdleTurns;
+use super::arena::Range;
+use super::idle::{IdleTurns, append_bytes};
 use super::image;
 
 /// Looks something up while a thread runs, of whose turns this is known.
@@ -21,15 +22,10 @@ pub(super) fn look_up<R>(turns: &mut IdleTurns, look: impl FnOnce() -> R) -> R {
     })
 }
 
-/// The bytes of a part of the program's statics, from one address up to another.
-fn bytes_at((start, end): (usize, usize)) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(end - start);
-    let from: *const u8 = std::ptr::with_exposed_provenance(start);
-    // SAFETY: it is writable memory of the program's image, as `image` has found it, which is never unmapped; no thread of the model runs meanwhile. (Statics that
-    // others may change are read as they happen to be.) As many bytes are reserved.
-    unsafe {
-        from.copy_to_nonoverlapping(bytes.as_mut_ptr(), end - start);
-        bytes.set_len(end - start);
-    }
+/// The bytes of a part of the program's statics.
+fn bytes_at(place: Range) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // SAFETY: it is writable memory of the program's image, as `image` has found it, which is never unmapped; no thread of the model runs meanwhile.
+    unsafe { append_bytes(place, &mut bytes) };
     bytes
 }

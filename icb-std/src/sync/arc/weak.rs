@@ -100,10 +100,9 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
         self.count(Action::CountUpdate);
-        if self.inner.strong_count() != 0 {
-            door::count_acquired(header(self.inner.as_ptr()));
-        }
-        self.inner.upgrade().map(Arc::wrap)
+        let inner = self.inner.upgrade()?;
+        door::count_acquired(header(self.inner.as_ptr()));
+        Some(Arc::wrap(inner))
     }
 
     /// Mirrors `std::sync::Weak::strong_count`.
