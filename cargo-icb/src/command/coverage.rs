@@ -1,9 +1,10 @@
 //! `cargo icb coverage`: one test under several strategies; how many distinct states each has reached after so many
 //! executions, as a table, as CSV and as a plot.
 
+use super::select;
 use crate::cargo::build;
 use crate::cargo::metadata::Workspace;
-use crate::cargo::tests::{Test, select};
+use crate::cargo::tests::Test;
 use crate::cli::CoverageArgs;
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
@@ -38,7 +39,13 @@ pub(crate) fn run(arguments: &CoverageArgs) -> Result<Exit, Error> {
     let workspace = Workspace::load(&arguments.build)?;
     let _lock = workspace.lock()?;
     let build = build::build(&workspace, &arguments.targets, &arguments.build)?;
-    let tests = select(&build, std::slice::from_ref(&arguments.test), &arguments.filter)?;
+    let tests = select(
+        &workspace,
+        &build,
+        &arguments.build,
+        std::slice::from_ref(&arguments.test),
+        &arguments.filter,
+    )?;
     let [test] = tests.as_slice() else {
         let names: Vec<String> = tests.iter().map(|test| test.id.to_string()).collect();
         let message = format!(

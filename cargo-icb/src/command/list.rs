@@ -1,9 +1,8 @@
 //! `cargo icb list`: tests, and failures that are stored.
 
+use super::select;
 use crate::cargo::build;
 use crate::cargo::metadata::Workspace;
-use crate::cargo::stand_in;
-use crate::cargo::tests::select;
 use crate::cli::ListArgs;
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
@@ -20,8 +19,7 @@ pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {
         for target in &build.skipped {
             console.line(&format!("{target}: skipped, it has a test harness of its own"));
         }
-        let tests = select(&build, &arguments.filters, &arguments.filter)
-            .map_err(|error| stand_in::no_tests(error, &workspace, &arguments.build))?;
+        let tests = select(&workspace, &build, &arguments.build, &arguments.filters, &arguments.filter)?;
         for test in tests {
             console.line(&format!("{}{}", test.id, if test.ignored { " (ignored)" } else { "" }));
         }

@@ -8,11 +8,11 @@ mod expected;
 mod finding;
 mod progress;
 
+use super::select;
 use crate::cargo::attempt::Note;
 use crate::cargo::build::{self, Build};
 use crate::cargo::metadata::Workspace;
-use crate::cargo::stand_in;
-use crate::cargo::tests::{Test, select};
+use crate::cargo::tests::Test;
 use crate::cli::TestArgs;
 use crate::event::{Event, Finished, Tally, search_words};
 use crate::exit_code::{Error, Exit};
@@ -27,7 +27,7 @@ use crate::shard;
 use crate::store::{Store, test_path};
 use crate::worker::budget::{self, Budget, End};
 use crate::worker::plan::{Plan, Task};
-use crate::worker::process::{self, Launch};
+use crate::worker::process::{self, Launch, Outcome, Stop};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use crate::worker::{flight, pool};
@@ -56,8 +56,7 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
     }
     let interrupt = Interrupt::listen();
     let build = interrupt.beforehand(|| build::build(&workspace, &arguments.targets, &arguments.build))?;
-    let tests = select(&build, &arguments.filters, &arguments.filter)
-        .map_err(|error| stand_in::no_tests(error, &workspace, &arguments.build))?;
+    let tests = select(&workspace, &build, &arguments.build, &arguments.filters, &arguments.filter)?;
     // Shards have directories of their own, and may run side by side.
     let lock = arguments.shard.is_none().then_some(lock);
     let run = Run {
@@ -215,76 +214,16 @@ impl Run<'_> {
         }
         tell(Event::Started { task });
         let started = Instant::now();
-        let directory = self.directory(task);
         let share = self.budget.share();
         let shared = AtomicBool::new(false);
-        let stop = || {
-            if self.interrupt.is_set() {
-                return Some("interrupted".to_owned());
-            }
-            Some(match self.budget.end(share)? {
-                End::Run(reason) => reason.to_owned(),
-                End::Share => {
-                    shared.store(true, Ordering::Relaxed);
-                    "stopped after its share of the run's time".to_owned()
-                }
-            })
-        };
+        let stop = || self.stopped(share, &shared);
         if let Some(reason) = stop() {
             let (figures, seconds) = self.together(task, None, 0.0, true);
             let told = self.narrowed(task, Verdict::Incomplete { reason });
             return Some(self.conclude(task, figures, seconds, told, tell));
         }
-        let mut environment = self.environment(task.min_bound, task.max_bound);
-        if self.is_at_once(task) {
-            environment.push(("ICB_AT_ONCE", "1".to_owned()));
-        }
-        if let Some(shard) = self.arguments.shard {
-            environment.push(("ICB_SHARD", shard.to_string()));
-        }
-        let executions_left = self.executions_left(task);
-        if let Some(count) = executions_left {
-            environment.push(("ICB_MAX_EXECUTIONS", count.to_string()));
-        }
-        if self.arguments.spill {
-            environment.push(("ICB_SPILL", directory.display().to_string()));
-        }
-        if let Some(path) = self.tokens.path() {
-            environment.push(("ICB_JOURNAL_KEY", lock(&self.rounds[task.test]).key.clone()));
-            environment.push(("ICB_WORKERS", self.arguments.build.job_count().to_string()));
-            environment.push(("ICB_TOKENS", path.display().to_string()));
-        }
-        let launch = Launch {
-            test: &self.tests[task.test],
-            directory: directory.clone(),
-            environment,
-            watchdog: self.arguments.search.watchdog,
-            stop: &stop,
-        };
-        let mut outcome = process::run(&launch, &mut |message| {
-            if let Message::Progress { bound, done, .. } = message {
-                self.budget.note(task.test, bound.executions);
-                tell(Event::Progress { task, bound: bound.clone(), done: *done });
-            }
-        });
-        let (mut verdict, figures) = match &mut outcome {
-            Ok(outcome) => {
-                let parts =
-                    outcome.models.iter_mut().filter_map(|(&model, told)| Some((model, told.part.take()?)));
-                lock(&self.parts).insert((task.test, task.min_bound), parts.collect());
-                let mut verdict = judge(outcome, |model| flight::read(&directory, model));
-                let is_of_run = executions_left.is_some() && outcome.has_stopped_by_executions();
-                if let (true, Verdict::Incomplete { reason }) = (is_of_run, &mut verdict) {
-                    *reason = budget::OUT_OF_EXECUTIONS.to_owned();
-                }
-                let mut verdict = self.weigh(task, outcome, verdict, &stop);
-                if let Verdict::FailsAsExpected { stale, .. } = &mut verdict {
-                    *stale = self.took_stale_value(task, outcome);
-                }
-                (verdict, figures(outcome))
-            }
-            Err(error) => (not_run(&launch, error), None),
-        };
+        let (outcome, verdict) = self.search(task, &stop, &tell);
+        let figures = outcome.as_ref().and_then(figures);
         let is_stopped = matches!(verdict, Verdict::Incomplete { .. });
         let (figures, seconds) = self.together(task, figures, started.elapsed().as_secs_f64(), is_stopped);
         // A process counts from 1; people count over all bounds.
@@ -294,20 +233,97 @@ impl Run<'_> {
             return None;
         }
         let before = self.budget.finish(task.test, count);
-        if let Verdict::Failed { failure, .. } = &mut verdict {
-            failure.execution += before;
-        }
-        if self.tests[task.test].executable.unchanged
-            && let Verdict::Failed { failure, .. } = &verdict
-            && let Some(reason) = unmodelled(failure)
-        {
-            verdict = self.run_for_real(task, reason);
-        }
+        let verdict = self.as_counted(task, verdict, before);
         let told = match self.is_at_once(task) {
-            true => self.at_once(task, outcome.as_ref().ok(), verdict),
+            true => self.at_once(task, outcome.as_ref(), verdict),
             false => self.narrowed(task, verdict),
         };
         Some(self.conclude(task, figures, seconds, told, tell))
+    }
+
+    /// Why a task does not go on. `shared`: becomes true if that is because its `share` of the run's time is over.
+    fn stopped(&self, share: Option<Instant>, shared: &AtomicBool) -> Option<String> {
+        if self.interrupt.is_set() {
+            return Some("interrupted".to_owned());
+        }
+        Some(match self.budget.end(share)? {
+            End::Run(reason) => reason.to_owned(),
+            End::Share => {
+                shared.store(true, Ordering::Relaxed);
+                "stopped after its share of the run's time".to_owned()
+            }
+        })
+    }
+
+    /// Runs the process of a task: what it has told, if it could be run, and what that means.
+    fn search(&self, task: Task, stop: Stop<'_>, tell: &impl Fn(Event)) -> (Option<Outcome>, Verdict) {
+        let directory = self.directory(task);
+        let executions_left = self.executions_left(task);
+        let launch = Launch {
+            test: &self.tests[task.test],
+            directory: directory.clone(),
+            environment: self.environment_of(task, executions_left),
+            watchdog: self.arguments.search.watchdog,
+            stop,
+        };
+        let outcome = process::run(&launch, &mut |message| {
+            if let Message::Progress { bound, done, .. } = message {
+                self.budget.note(task.test, bound.executions);
+                tell(Event::Progress { task, bound: bound.clone(), done: *done });
+            }
+        });
+        let mut outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => return (None, not_run(&launch, &error)),
+        };
+        let parts = outcome.models.iter_mut().filter_map(|(&model, told)| Some((model, told.part.take()?)));
+        lock(&self.parts).insert((task.test, task.min_bound), parts.collect());
+        let mut verdict = judge(&outcome, |model| flight::read(&directory, model));
+        let is_of_run = executions_left.is_some() && outcome.has_stopped_by_executions();
+        if let (true, Verdict::Incomplete { reason }) = (is_of_run, &mut verdict) {
+            *reason = budget::OUT_OF_EXECUTIONS.to_owned();
+        }
+        let mut verdict = self.weigh(task, &outcome, verdict, stop);
+        if let Verdict::FailsAsExpected { stale, .. } = &mut verdict {
+            *stale = self.took_stale_value(task, &outcome);
+        }
+        (Some(outcome), verdict)
+    }
+
+    /// The variables of a task's process.
+    fn environment_of(&self, task: Task, executions_left: Option<u64>) -> Vec<(&'static str, String)> {
+        let mut environment = self.environment(task.min_bound, task.max_bound);
+        if self.is_at_once(task) {
+            environment.push(("ICB_AT_ONCE", "1".to_owned()));
+        }
+        if let Some(shard) = self.arguments.shard {
+            environment.push(("ICB_SHARD", shard.to_string()));
+        }
+        if let Some(count) = executions_left {
+            environment.push(("ICB_MAX_EXECUTIONS", count.to_string()));
+        }
+        if self.arguments.spill {
+            environment.push(("ICB_SPILL", self.directory(task).display().to_string()));
+        }
+        if let Some(path) = self.tokens.path() {
+            environment.push(("ICB_JOURNAL_KEY", lock(&self.rounds[task.test]).key.clone()));
+            environment.push(("ICB_WORKERS", self.arguments.build.job_count().to_string()));
+            environment.push(("ICB_TOKENS", path.display().to_string()));
+        }
+        environment
+    }
+
+    /// The verdict on a test that has had so many executions `before`. What cannot be explored as it is, is run as it is.
+    fn as_counted(&self, task: Task, mut verdict: Verdict, before: u64) -> Verdict {
+        if let Verdict::Failed { failure, .. } = &mut verdict {
+            failure.execution += before;
+            if self.tests[task.test].executable.unchanged
+                && let Some(reason) = unmodelled(failure)
+            {
+                return self.run_for_real(task, reason);
+            }
+        }
+        verdict
     }
 
     /// The end of a task, with what should be said of it beside the verdict: a failure is explained, what holds is kept, and both are told.

@@ -55,6 +55,19 @@ impl<'a> Text<'a> {
         format!("{:>4} {} {}", step.index, step.thread, self.words[position])
     }
 
+    /// Of the widest cell, in characters.
+    fn width(&self) -> usize {
+        (0..self.steps.len()).map(|at| self.cell(at).chars().count()).max().unwrap_or(0)
+    }
+
+    fn is_preemption(&self, position: usize) -> bool {
+        self.steps[position].switch == Switch::Preemption
+    }
+
+    fn sign(&self, position: usize) -> &'static str {
+        if self.is_preemption(position) { "▶" } else { "" }
+    }
+
     fn named(&self, position: usize) -> String {
         let step = &self.steps[position];
         let name = |file: &str| Path::new(file).file_name().map(|name| name.to_string_lossy().into_owned());
@@ -167,39 +180,11 @@ fn table(
     rows: &[Row],
     full: bool,
 ) -> Vec<String> {
-    let widest =
-        |text: &Text<'_>| (0..text.steps.len()).map(|at| text.cell(at).chars().count()).max().unwrap_or(0);
-    let room = (width().saturating_sub(9) / 2).max(16);
-    let (first, second) =
-        (widest(a).max(left.title.len()).min(room), widest(b).max(right.title.len()).min(room));
-    let line = |sign: &str, one: &str, two: &str| {
-        let cut = |text: &str, width: usize| {
-            pad_str(&truncate_str(text, width, "…"), width, console::Alignment::Left, None).into_owned()
-        };
-        format!(
-            "{} {} │ {}",
-            pad_str(sign, 4, console::Alignment::Left, None),
-            cut(one, first),
-            cut(two, second)
-        )
-        .trim_end()
-        .to_owned()
-    };
-    let mut lines = vec![
-        line("", &style(&left.title).bold().to_string(), &style(&right.title).bold().to_string()),
-        format!("{}┼{}", "─".repeat(first + 6), "─".repeat(second + 1)),
-    ];
-    let interesting = |row: &Row| match row {
-        Row::Both(old, new, differs) => {
-            *differs
-                || a.steps[*old].switch == Switch::Preemption
-                || b.steps[*new].switch == Switch::Preemption
-        }
-        _ => true,
-    };
+    let columns = Columns::new([(left, a), (right, b)]);
+    let mut lines = columns.head([left, right]);
     let near = |position: usize| {
         let from = position.saturating_sub(AROUND);
-        rows[from..(position + AROUND + 1).min(rows.len())].iter().any(interesting)
+        rows[from..(position + AROUND + 1).min(rows.len())].iter().any(|row| is_interesting(row, a, b))
     };
     let mut hidden = 0;
     for (position, row) in rows.iter().enumerate() {
@@ -207,55 +192,85 @@ fn table(
             hidden += 1;
             continue;
         }
-        if hidden > 0 {
-            lines.push(line("", &format!("     … {hidden} steps alike"), ""));
-            hidden = 0;
-        }
-        let preemption = |text: &Text<'_>, at: usize| match text.steps[at].switch {
-            Switch::Preemption => "▶",
-            _ => "",
-        };
+        lines.extend(columns.hidden(std::mem::take(&mut hidden)));
+        lines.push(columns.row(row, a, b));
+    }
+    lines.extend(columns.hidden(hidden));
+    lines.push(columns.line("", &ending(left), &ending(right)));
+    debug_assert!(lines.iter().all(|line| measure_text_width(line) <= width().max(60)));
+    lines
+}
+
+/// Whether the row is shown where not all are.
+fn is_interesting(row: &Row, a: &Text<'_>, b: &Text<'_>) -> bool {
+    match row {
+        Row::Both(old, new, differs) => *differs || a.is_preemption(*old) || b.is_preemption(*new),
+        _ => true,
+    }
+}
+
+/// How an execution ends, in a cell.
+fn ending(side: &Side<'_>) -> String {
+    if side.fails { format!("     ✗ {}", side.failure.kind.words()) } else { "     ✓ passes".to_owned() }
+}
+
+/// The two columns, by their widths.
+struct Columns {
+    first: usize,
+    second: usize,
+}
+
+impl Columns {
+    fn new(sides: [(&Side<'_>, &Text<'_>); 2]) -> Columns {
+        let room = (width().saturating_sub(9) / 2).max(16);
+        let [first, second] = sides.map(|(side, text)| text.width().max(side.title.len()).min(room));
+        Columns { first, second }
+    }
+
+    fn line(&self, sign: &str, one: &str, two: &str) -> String {
+        let pad =
+            |text: &str, width: usize| pad_str(text, width, console::Alignment::Left, None).into_owned();
+        let cut = |text: &str, width: usize| pad(&truncate_str(text, width, "…"), width);
+        let line = format!("{} {} │ {}", pad(sign, 4), cut(one, self.first), cut(two, self.second));
+        line.trim_end().to_owned()
+    }
+
+    fn head(&self, sides: [&Side<'_>; 2]) -> Vec<String> {
+        let [one, two] = sides.map(|side| style(&side.title).bold().to_string());
+        vec![
+            self.line("", &one, &two),
+            format!("{}┼{}", "─".repeat(self.first + 6), "─".repeat(self.second + 1)),
+        ]
+    }
+
+    /// In the place of so many rows, if any.
+    fn hidden(&self, count: usize) -> Option<String> {
+        (count > 0).then(|| self.line("", &format!("     … {count} steps alike"), ""))
+    }
+
+    fn row(&self, row: &Row, a: &Text<'_>, b: &Text<'_>) -> String {
         let elsewhere = |text: &Text<'_>, at: Option<usize>| {
             at.map_or(String::new(), |at| {
                 style(format!("     (as step {})", text.steps[at].index)).dim().to_string()
             })
         };
-        lines.push(match *row {
+        match *row {
             Row::Both(old, new, differs) => {
-                let sign = format!("{}{}", preemption(a, old), if differs { "≠" } else { "" });
-                line(&style(sign).yellow().to_string(), &a.cell(old), &b.cell(new))
+                let sign = format!("{}{}", a.sign(old), if differs { "≠" } else { "" });
+                self.line(&style(sign).yellow().to_string(), &a.cell(old), &b.cell(new))
             }
             Row::Left(old, other) => {
-                let sign = format!("{}<", preemption(a, old));
-                line(
-                    &style(sign).red().to_string(),
-                    &style(a.cell(old)).red().to_string(),
-                    &elsewhere(b, other),
-                )
+                let [sign, cell] =
+                    [format!("{}<", a.sign(old)), a.cell(old)].map(|text| style(text).red().to_string());
+                self.line(&sign, &cell, &elsewhere(b, other))
             }
             Row::Right(new, other) => {
-                let sign = format!("{}>", preemption(b, new));
-                line(
-                    &style(sign).green().to_string(),
-                    &elsewhere(a, other),
-                    &style(b.cell(new)).green().to_string(),
-                )
+                let [sign, cell] =
+                    [format!("{}>", b.sign(new)), b.cell(new)].map(|text| style(text).green().to_string());
+                self.line(&sign, &elsewhere(a, other), &cell)
             }
-        });
-    }
-    if hidden > 0 {
-        lines.push(line("", &format!("     … {hidden} steps alike"), ""));
-    }
-    let end = |side: &Side<'_>| {
-        if side.fails {
-            format!("     ✗ {}", side.failure.kind.words())
-        } else {
-            "     ✓ passes".to_owned()
         }
-    };
-    lines.push(line("", &end(left), &end(right)));
-    debug_assert!(lines.iter().all(|line| measure_text_width(line) <= width().max(60)));
-    lines
+    }
 }
 
 /// Steps that both have, with other values.

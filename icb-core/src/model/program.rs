@@ -18,6 +18,7 @@ use crate::trace::{
     Access, Action, Failure, FailureKind, ObjectId, Operation, Schedule, ScheduleEntry, ThreadId,
 };
 use std::collections::HashSet;
+use std::hash::Hash;
 
 /// Longest execution, in steps, unless set.
 const MAX_STEPS: u64 = 20_000;
@@ -40,6 +41,50 @@ struct Run<S> {
     step_count: u64,
     /// Where the execution has been: fingerprints of state and thread before.
     been: HashSet<u64>,
+}
+
+/// What the threads of a state may do next.
+struct Prospects {
+    enabled: ThreadSet,
+    ended: ThreadSet,
+    /// What each is about to touch.
+    pending: Vec<Operation>,
+}
+
+impl<S: Hash> Run<S> {
+    fn new(state: S) -> Self {
+        Run {
+            state,
+            schedule: Schedule::default(),
+            previous: None,
+            yielded: false,
+            step_count: 0,
+            been: HashSet::new(),
+        }
+    }
+
+    fn place(&self) -> u64 {
+        fingerprint(&(&self.state, self.previous.map_or(0, |t| t.index() + 1), self.yielded))
+    }
+
+    /// The scheduling point at which the execution is. Nobody goes on early in a model.
+    fn point<'p>(&self, prospects: &'p Prospects, place: u64) -> SchedulingPoint<'p> {
+        const NOBODY: &ThreadSet = &ThreadSet::new();
+        SchedulingPoint {
+            step: self.step_count,
+            previous: self.previous,
+            yielded: self.yielded,
+            enabled: &prospects.enabled,
+            early: NOBODY,
+            idle: NOBODY,
+            pending: &prospects.pending,
+            others_unchanged: false,
+            awaited: &[],
+            ended: &prospects.ended,
+            place,
+            let_on: LetOn::default(),
+        }
+    }
 }
 
 impl<'m, M: Model> ModelProgram<'m, M> {
@@ -142,14 +187,65 @@ impl<'m, M: Model> ModelProgram<'m, M> {
         (states.swap_remove(index), branches)
     }
 
-    /// The sets that a scheduling point shows: who has ended, and what the others are about to touch.
-    fn prospects(&self, state: &M::State) -> (ThreadSet, Vec<Operation>) {
+    /// Who may take the next step of a state, and what the threads are about to touch.
+    fn prospects(&self, state: &M::State) -> Prospects {
         let threads = 0..self.model.thread_count(state);
         let ended = threads.clone().filter(|&t| self.model.has_ended(state, t)).collect();
         let nothing = Operation::new(Action::Nop, ObjectId::NONE);
         let pending = threads
             .map(|t| if self.model.has_ended(state, t) { nothing } else { self.model.operation(state, t) });
-        (ended, pending.collect())
+        let enabled = members(enabled(self.model, state)).collect();
+        Prospects { enabled, ended, pending: pending.collect() }
+    }
+
+    /// One step. `Some`: the execution ends with it, or before it.
+    fn advance(
+        &mut self,
+        run: &mut Run<M::State>,
+        chooser: &mut dyn Chooser,
+        observer: &mut Option<&mut dyn Observer>,
+        first_branches: &mut Vec<u32>,
+    ) -> Option<End> {
+        let told = chooser.wants_every_point();
+        let prospects = self.prospects(&run.state);
+        let place = run.place();
+        let point = run.point(&prospects, place);
+        if prospects.enabled.is_empty() {
+            if told {
+                chooser.over(&point, None);
+            }
+            return Some(self.stuck(run));
+        }
+        if !told && !run.been.insert(place) {
+            return Some(End::GivenUp);
+        }
+        if run.step_count >= self.max_steps {
+            let words = format!("one execution took more than {} steps", self.max_steps);
+            return Some(fail(FailureKind::StepLimit, words, run));
+        }
+        let only = prospects.enabled.first().filter(|&t| !told && prospects.enabled.is_only(t));
+        let Some(thread) = only.map(ThreadId::new).or_else(|| chooser.choose_thread(&point)) else {
+            return Some(match chooser.divergence() {
+                Some(message) => fail(FailureKind::Divergence, message, run),
+                None => End::GivenUp,
+            });
+        };
+        let end = self.take(run, thread, chooser, point.is_preemption(thread), observer, first_branches);
+        if told && matches!(end, Some(End::Failed(_))) {
+            let after = self.prospects(&run.state);
+            let last = SchedulingPoint { yielded: point.yielded, ..run.point(&after, place) };
+            chooser.over(&last, Some(thread));
+        }
+        end
+    }
+
+    /// Nobody can go on.
+    fn stuck(&self, run: &Run<M::State>) -> End {
+        let blocked = blocked(self.model, &run.state);
+        if blocked.is_empty() {
+            return End::Passed;
+        }
+        fail(FailureKind::Deadlock, deadlock_words(self.model, &run.state, &blocked), run)
     }
 }
 
@@ -167,89 +263,22 @@ fn fail<S>(kind: FailureKind, words: String, run: &Run<S>) -> End {
 impl<M: Model> Program for ModelProgram<'_, M> {
     fn run(&mut self, chooser: &mut dyn Chooser, mut observer: Option<&mut dyn Observer>) -> Outcome {
         let (state, mut first_branches) = self.initial(chooser);
-        let told = chooser.wants_every_point();
-        let nobody = ThreadSet::new();
-        let mut run = Run {
-            state,
-            schedule: Schedule::default(),
-            previous: None,
-            yielded: false,
-            step_count: 0,
-            been: HashSet::new(),
-        };
-        let thread_count = self.model.thread_count(&run.state);
+        let thread_count = self.model.thread_count(&state);
         if let Some(observer) = &mut observer {
             thread_infos(thread_count).into_iter().for_each(|info| observer.thread(info));
         }
-        self.pass(&run.state);
+        self.pass(&state);
+        let mut run = Run::new(state);
         let wrong = self.model.invariant(&run.state).err();
         let mut end = wrong.map(|words| fail(FailureKind::Invariant, words, &run));
-        while end.is_none() {
-            let set = enabled(self.model, &run.state);
-            let enabled: ThreadSet = members(set).collect();
-            let (ended, pending) = self.prospects(&run.state);
-            let place = fingerprint(&(&run.state, run.previous.map_or(0, |t| t.index() + 1), run.yielded));
-            let point = SchedulingPoint {
-                step: run.step_count,
-                previous: run.previous,
-                yielded: run.yielded,
-                enabled: &enabled,
-                early: &nobody,
-                idle: &nobody,
-                pending: &pending,
-                others_unchanged: false,
-                awaited: &[],
-                ended: &ended,
-                place,
-                let_on: LetOn::default(),
-            };
-            if set == 0 {
-                if told {
-                    chooser.over(&point, None);
-                }
-                let blocked = blocked(self.model, &run.state);
-                end = Some(if blocked.is_empty() {
-                    End::Passed
-                } else {
-                    fail(FailureKind::Deadlock, deadlock_words(self.model, &run.state, &blocked), &run)
-                });
-                break;
+        let end = loop {
+            if let Some(end) = end {
+                break end;
             }
-            if !told && !run.been.insert(place) {
-                end = Some(End::GivenUp);
-                break;
-            }
-            if run.step_count >= self.max_steps {
-                let words = format!("one execution took more than {} steps", self.max_steps);
-                end = Some(fail(FailureKind::StepLimit, words, &run));
-                break;
-            }
-            let only = if set.is_power_of_two() && !told { enabled.first() } else { None };
-            let Some(thread) = only.map(ThreadId::new).or_else(|| chooser.choose_thread(&point)) else {
-                end = Some(match chooser.divergence() {
-                    Some(message) => fail(FailureKind::Divergence, message, &run),
-                    None => End::GivenUp,
-                });
-                break;
-            };
-            let preemption = point.is_preemption(thread);
-            end = self.take(&mut run, thread, chooser, preemption, &mut observer, &mut first_branches);
-            if told && matches!(end, Some(End::Failed(_))) {
-                let (ended, pending) = self.prospects(&run.state);
-                let enabled: ThreadSet = members(super::enabled(self.model, &run.state)).collect();
-                let last = SchedulingPoint {
-                    step: run.step_count,
-                    previous: run.previous,
-                    enabled: &enabled,
-                    ended: &ended,
-                    pending: &pending,
-                    ..point
-                };
-                chooser.over(&last, Some(thread));
-            }
-        }
+            end = self.advance(&mut run, chooser, &mut observer, &mut first_branches);
+        };
         Outcome {
-            end: end.unwrap_or(End::GivenUp),
+            end,
             step_count: run.step_count,
             thread_count: thread_count as u32,
             fingerprint: wide_fingerprint(&run.state),

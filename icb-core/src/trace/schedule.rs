@@ -187,6 +187,9 @@ impl Parser<'_> {
     }
 }
 
+/// A text that is longer was not made by an execution, and would take more memory than is worth it.
+const MAX_CHOICES: usize = 100_000_000;
+
 impl FromStr for Schedule {
     type Err = ParseScheduleError;
 
@@ -213,8 +216,8 @@ impl FromStr for Schedule {
             schedule.push(ScheduleEntry::Run { thread, preemption, early });
             if parser.eat(b'*') {
                 let count = parser.number("a number of steps")?;
-                if count == 0 || count > 100_000_000 {
-                    return Err(parser.error("a number of steps between 1 and 100000000"));
+                if count == 0 || schedule.entries.len() + count as usize > MAX_CHOICES {
+                    return Err(parser.error("a number of steps, not 0, and at most 100000000 in all"));
                 }
                 for _ in 1..count {
                     schedule.push(ScheduleEntry::Run { thread, preemption: false, early: false });
@@ -320,7 +323,16 @@ mod tests {
     #[test]
     fn damage_is_named() {
         assert_eq!("0*3".parse::<Schedule>(), Err(ParseScheduleError::Prefix));
-        for (text, position) in [("icb1:0*", 7), ("icb1:x", 5), ("icb1:0*3;1", 8), ("icb1:0!", 7)] {
+        let table = [
+            ("icb1:0*", 7),
+            ("icb1:x", 5),
+            ("icb1:0*3;1", 8),
+            ("icb1:0!", 7),
+            ("icb1:0*0", 8),
+            ("icb1:0*100000001", 16),
+            ("icb1:0*9,1*99999999", 19),
+        ];
+        for (text, position) in table {
             match text.parse::<Schedule>() {
                 Err(ParseScheduleError::Syntax { position: p, .. }) => assert_eq!(p, position, "{text}"),
                 other => panic!("{text}: {other:?}"),
