@@ -437,6 +437,12 @@ pub fn now() -> Option<Duration> {
     Some(running.quickly(|e| e.now))
 }
 
+/// Whether time passes only when no thread can go on. (Not outside an execution.)
+#[must_use]
+pub fn time_passes_by_itself() -> bool {
+    running().is_some_and(|running| running.quickly(|e| e.settings.auto_advance))
+}
+
 /// What the clocks that tell no date show when an execution begins.
 pub const BEGIN_UPTIME: Duration = Duration::from_secs(1_000);
 

@@ -169,8 +169,9 @@ impl Condvar {
                 return Ok((guard, WaitTimeoutResult(false)));
             }
             // The model's clock is moved on by whoever waits for a time, and reading it is no step: that the time is over is for the wait itself
-            // to say, whose end is an outcome of a step. Who has been told so often in vain looks at the clock all the same.
-            let asks_clock = told >= TOLD_IN_VAIN || !door::active();
+            // to say, whose end is an outcome of a step. Who has been told so often in vain looks at the clock all the same, and so does everybody where
+            // time passes by itself: who waits there does not move it on.
+            let asks_clock = told >= TOLD_IN_VAIN || !door::active() || door::time_passes_by_itself();
             let elapsed = if asks_clock { start.elapsed() } else { Duration::ZERO };
             // A virtual clock can stand exactly at the end.
             let timeout = dur.saturating_sub(elapsed);

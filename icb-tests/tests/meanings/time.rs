@@ -136,6 +136,30 @@ fn a_timeout_is_over_if_nobody_comes_in_time() {
 }
 
 #[test]
+fn a_wait_that_is_ended_in_vain_is_over_in_time_all_the_same() {
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        let builder = patient().spurious(true).reduction(reduction);
+        let report = builder.explore(|| {
+            let shared = Arc::new((Mutex::new(false), Condvar::new()));
+            let theirs = shared.clone();
+            let other = thread::spawn(move || {
+                thread::sleep(ms(3));
+                theirs.1.notify_all();
+                thread::sleep(ms(4));
+                *theirs.0.lock().unwrap() = true;
+                theirs.1.notify_all();
+            });
+            let guard = shared.0.lock().unwrap();
+            let (guard, result) = shared.1.wait_timeout_while(guard, ms(5), |is_done| !*is_done).unwrap();
+            assert!(result.timed_out() && !*guard);
+            drop(guard);
+            other.join().unwrap();
+        });
+        assert!(report.failure.is_none() && report.complete, "{report}");
+    }
+}
+
+#[test]
 fn who_looks_from_time_to_time_sees_the_change() {
     let looks: [(&str, fn()); 3] = [
         ("sleep", || thread::sleep(ms(1))),
