@@ -385,7 +385,9 @@ impl Execution {
             Action::Send | Action::TrySend => self.send(operation),
             Action::SendFinish => self.send_finish(operation),
             Action::ReceiveBegin | Action::Receive { .. } | Action::TryReceive => self.receive(operation),
-            Action::SenderClone | Action::SenderDrop | Action::ReceiverDrop => self.channel_end(operation),
+            Action::SenderClone | Action::SenderDrop | Action::ReceiverDrop => {
+                self.channel_end(operation, changed)
+            }
             Action::Park { .. } => self.park(operation),
             Action::Unpark => self.unpark(operation),
             Action::Join => self.join(operation),
