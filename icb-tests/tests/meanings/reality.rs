@@ -398,6 +398,83 @@ fn the_last_sender_may_drop_what_was_not_received() {
     assert_eq!(bounded, BTreeSet::from([(1, 1)]));
 }
 
+/// `Debug` of a lock looks at the value under the lock, and at the poison when it has let go of it.
+#[test]
+fn a_lock_may_be_poisoned_while_it_is_printed() {
+    fn poisons(lock: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
+        thread::spawn(move || assert!(thread::spawn(lock).join().is_err()))
+    }
+    let mutex = told(Builder::new().unbounded(), || {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let other = poisons(move || {
+            let mut guard = theirs.lock().unwrap();
+            *guard = 1;
+            thread::yield_now();
+            panic!("poisons it");
+        });
+        let printed = format!("{lock:?}");
+        other.join().unwrap();
+        printed
+    });
+    let rwlock = told(Builder::new().unbounded(), || {
+        let lock = Arc::new(RwLock::new(0));
+        let theirs = lock.clone();
+        let other = poisons(move || {
+            let mut guard = theirs.write().unwrap();
+            *guard = 1;
+            thread::yield_now();
+            panic!("poisons it");
+        });
+        let printed = format!("{lock:?}");
+        other.join().unwrap();
+        printed
+    });
+    let all = |data: &[(&str, bool)], name: &str| -> BTreeSet<String> {
+        data.iter()
+            .map(|(data, poisoned)| format!("{name} {{ data: {data}, poisoned: {poisoned}, .. }}"))
+            .collect()
+    };
+    let looks = [("0", false), ("0", true), ("1", true), ("LOCKED", false), ("LOCKED", true)];
+    let looks_of = |locked: &'static str| looks.map(|(d, p)| (if d == "LOCKED" { locked } else { d }, p));
+    assert_eq!(mutex, all(&looks_of("\"<locked>\""), "Mutex"));
+    assert_eq!(rwlock, all(&looks_of("<locked>"), "RwLock"));
+}
+
+/// That a lock is poisoned is a change, also where the thread has written nothing.
+#[test]
+fn whoever_waits_for_the_poison_sees_it() {
+    let bodies: [fn(); 2] = [
+        || {
+            let lock = Arc::new(Mutex::new(()));
+            let theirs = lock.clone();
+            let other = thread::spawn(move || {
+                let _guard = theirs.lock().unwrap();
+                panic!("poisons it");
+            });
+            while !lock.is_poisoned() {
+                thread::yield_now();
+            }
+            assert!(other.join().is_err());
+        },
+        || {
+            let lock = Arc::new(RwLock::new(()));
+            let theirs = lock.clone();
+            let other = thread::spawn(move || {
+                let _guard = theirs.write().unwrap();
+                panic!("poisons it");
+            });
+            while !lock.is_poisoned() {
+                thread::yield_now();
+            }
+            assert!(other.join().is_err());
+        },
+    ];
+    for body in bodies {
+        assert_eq!(told(Builder::new(), body).len(), 1);
+    }
+}
+
 /// That a receiver waits no longer decides what a `try_send` to a rendezvous finds.
 #[test]
 fn a_receiver_that_gives_up_is_seen() {
