@@ -887,3 +887,46 @@ fn a_later_receive_orders_nothing_for_an_earlier_sender() {
     };
     check_verdicts(&plain(), &[("two senders", body, RACE_AT_ONCE)]);
 }
+
+/// The two counts of an `Arc` are two variables: letting go of a `Weak` is seen by those who look at that one, and by an acquire load.
+#[test]
+fn letting_go_of_a_weak_is_seen_where_weaks_are_counted() {
+    fn let_go(look: fn(&mut Arc<()>, Weak<()>, &AtomicUsize) -> bool) {
+        let shared = Arc::new((Data::default(), AtomicUsize::new(0)));
+        let mut owner = Arc::new(());
+        let (mine, weak) = twice(Arc::downgrade(&owner));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            theirs.0.set(1);
+            drop(weak);
+            theirs.1.store(1, Relaxed);
+        });
+        thread::yield_now();
+        if look(&mut owner, mine, &shared.1) {
+            assert_eq!(shared.0.get(), 1);
+        }
+        other.join().unwrap();
+    }
+    check_verdicts(
+        &plain(),
+        &[
+            ("Weak::weak_count", || let_go(|_, weak, _| weak.weak_count() == 1), None),
+            ("Arc::weak_count", || let_go(|owner, _, _| Arc::weak_count(owner) == 1), RACE_AT_ONCE),
+            (
+                "get_mut",
+                || {
+                    let_go(|owner, weak, _| {
+                        drop(weak);
+                        Arc::get_mut(owner).is_some()
+                    });
+                },
+                None,
+            ),
+            (
+                "upgrade",
+                || let_go(|_, weak, flag| weak.upgrade().is_some() && flag.load(Relaxed) == 1),
+                RACE_AT_ONCE,
+            ),
+        ],
+    );
+}

@@ -22,6 +22,7 @@ use crate::memory::race::DataClock;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId};
 
 pub(super) use channel::Channel;
+pub use count::Counts;
 
 /// One object. Slots are used again by later executions.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 //! operation may go on and what it led to, and the queue is then touched at once; outside, a lock and two condition
 //! variables of the real world do the same.
 
-use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{self, Action, Counts, Effect, Handle, InitialState, ObjectInit};
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
 use ::std::collections::VecDeque;
@@ -261,9 +261,9 @@ impl<T> Shared<T> {
         door::count(name, type_name::<super::Receiver<T>>(), Action::CountUpdate, None);
         let second = self.with(|state| ::std::mem::replace(&mut state.half_gone, true));
         if second {
-            door::count_acquired(name);
+            door::count_acquired(name, Counts::Strong);
         }
-        door::count_left(name);
+        door::count_left(name, Counts::Strong);
         second
     }
 
