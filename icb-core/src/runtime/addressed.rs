@@ -4,6 +4,7 @@
 use super::address_map::{GONE, Kind, alive, key, object};
 use super::allocator::POISON;
 use super::execution::Execution;
+use super::objects::Counts;
 use super::outsider::outside;
 use super::perform::{enter, halt, perform};
 use super::program_allocator;
@@ -141,13 +142,14 @@ fn with_known_count<R>(address: *const (), act: impl FnOnce(&mut Execution, Obje
 
 /// The caller has just performed the `CountDown` that left no owner, or nothing that keeps the allocation: it has seen
 /// everything that the others did.
-pub fn count_last(address: *const ()) {
-    let _ = with_known_count(address, Execution::count_last);
+pub fn count_last(address: *const (), counts: Counts) {
+    let _ = with_known_count(address, |e, count| e.count_last(count, counts));
 }
 
-/// The `CountUpdate` that the caller has just performed succeeds (it becomes an owner, or is the last one): that acquires.
-pub fn count_acquired(address: *const ()) {
-    let _ = with_known_count(address, Execution::count_acquired);
+/// The operation that the caller has just performed acquires: a `CountUpdate` that succeeds (it becomes an owner, or is the last one), or a `Weak` that asks how
+/// many there are.
+pub fn count_acquired(address: *const (), counts: Counts) {
+    let _ = with_known_count(address, |e, count| e.count_acquired(count, counts));
 }
 
 /// Whether an operation on these counts has been performed in this execution: somebody besides who has made them may know of them.
@@ -157,8 +159,8 @@ pub fn count_is_known(address: *const ()) -> bool {
 }
 
 /// The caller has let go of the allocation by std's own doing, which releases.
-pub fn count_left(address: *const ()) {
-    let _ = with_known_count(address, Execution::count_left);
+pub fn count_left(address: *const (), counts: Counts) {
+    let _ = with_known_count(address, |e, count| e.count_left(count, counts));
 }
 
 /// The last owner of a value begins to drop it. `pointer`: a name for that, told to [`value_gone`].
@@ -194,7 +196,7 @@ impl Execution {
     fn value_gone(&mut self, pointer: *const ()) {
         if let Some(at) = self.going.iter().rposition(|&(name, _)| name == pointer.addr()) {
             let (_, count) = self.going.swap_remove(at);
-            self.count_left(count);
+            self.count_left(count, Counts::Both);
         }
     }
 

@@ -83,6 +83,7 @@ pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
 pub use memory_troubles::memory_unmapped;
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};
+pub use objects::Counts;
 pub use own_lock::{OwnGuard, OwnLock};
 pub(crate) use panics::refuse_inside_a_model;
 pub use panics::resumes_unwinding;

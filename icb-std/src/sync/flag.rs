@@ -41,12 +41,14 @@ impl Flag {
         self.bits.fetch_and(!POISONED, Ordering::Relaxed);
     }
 
-    /// A guard goes: it poisons if its thread has begun to unwind since the guard was made.
+    /// A guard goes: it poisons if its thread has begun to unwind since the guard was made. Whether it does.
     #[inline]
-    pub(crate) fn done(&self, was_unwinding: bool) {
-        if !was_unwinding && door::unwinding() {
+    pub(crate) fn done(&self, was_unwinding: bool) -> bool {
+        let poisons = !was_unwinding && door::unwinding();
+        if poisons {
             self.set(POISONED);
         }
+        poisons
     }
 
     /// The lock is used outside an execution.

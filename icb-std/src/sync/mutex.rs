@@ -175,7 +175,8 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
                 d.field("data", &"<locked>");
             }
         }
-        d.field("poisoned", &self.flag.poisoned());
+        // It has been let go of by now: somebody else may have poisoned it in between.
+        d.field("poisoned", &self.is_poisoned());
         d.finish_non_exhaustive()
     }
 }
@@ -239,9 +240,9 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.flag.done(self.was_unwinding);
+        let poisons = self.lock.flag.done(self.was_unwinding);
         if self.real.is_none() {
-            self.lock.handle.unlock(self.lock.init(), self.changed, self.plain_bytes());
+            self.lock.handle.unlock(self.lock.init(), self.changed | poisons, self.plain_bytes());
         }
     }
 }

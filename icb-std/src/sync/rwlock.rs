@@ -223,7 +223,8 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
                 d.field("data", &format_args!("<locked>"));
             }
         }
-        d.field("poisoned", &self.core.flag.poisoned());
+        // It has been let go of by now: somebody else may have poisoned it in between.
+        d.field("poisoned", &self.is_poisoned());
         d.finish_non_exhaustive()
     }
 }
@@ -328,9 +329,9 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.core.flag.done(self.was_unwinding);
+        let poisons = self.lock.core.flag.done(self.was_unwinding);
         if self.real.is_none() {
-            self.lock.core.handle.write_unlock(self.lock.init(), self.changed);
+            self.lock.core.handle.write_unlock(self.lock.init(), self.changed | poisons);
         }
     }
 }

@@ -759,3 +759,174 @@ fn who_leaves_a_barrier_late_has_met_those_who_came_with_him() {
     };
     check_verdicts(&plain().max_bound(2), &[("two generations", body, None)]);
 }
+
+/// The end of one side of a channel as the other side finds it: what was done before that is seen where `std` says so. A look at an unbounded or bounded channel
+/// is relaxed, and nothing says that somebody has had to wait.
+#[test]
+fn who_finds_nobody_at_the_other_end() {
+    fn receiver_finds(capacity: Option<usize>, receive: fn(&mpsc::Receiver<()>) -> bool) {
+        let data = Arc::new(Data::default());
+        let theirs = data.clone();
+        let (sender, receiver) = of_capacity(capacity);
+        let other = thread::spawn(move || {
+            theirs.set(1);
+            drop(sender);
+        });
+        if receive(&receiver) {
+            data.set(2);
+        }
+        other.join().unwrap();
+    }
+    fn sender_finds(capacity: Option<usize>) {
+        let data = Arc::new(Data::default());
+        let theirs = data.clone();
+        let (sender, receiver) = of_capacity(capacity);
+        let other = thread::spawn(move || {
+            theirs.set(1);
+            drop(receiver);
+        });
+        thread::yield_now();
+        if sender.send().is_err() {
+            data.set(2);
+        }
+        other.join().unwrap();
+    }
+    const RECEIVE: fn(&mpsc::Receiver<()>) -> bool = |receiver| receiver.recv().is_err();
+    const TRY: fn(&mpsc::Receiver<()>) -> bool =
+        |receiver| receiver.try_recv() == Err(mpsc::TryRecvError::Disconnected);
+    check_verdicts(
+        &plain(),
+        &[
+            ("unbounded, recv", || receiver_finds(None, RECEIVE), RACE_AT_ONCE),
+            ("unbounded, try_recv", || receiver_finds(None, TRY), RACE),
+            ("bounded, recv", || receiver_finds(Some(1), RECEIVE), RACE_AT_ONCE),
+            ("rendezvous, recv", || receiver_finds(Some(0), RECEIVE), None),
+            ("rendezvous, try_recv", || receiver_finds(Some(0), TRY), None),
+            ("unbounded, send", || sender_finds(None), None),
+            ("bounded, send", || sender_finds(Some(1)), RACE_AT_ONCE),
+            ("rendezvous, send", || sender_finds(Some(0)), None),
+        ],
+    );
+}
+
+enum AnySender {
+    Unbounded(mpsc::Sender<()>),
+    Bounded(mpsc::SyncSender<()>),
+}
+
+impl AnySender {
+    fn send(&self) -> Result<(), mpsc::SendError<()>> {
+        match self {
+            AnySender::Unbounded(sender) => sender.send(()),
+            AnySender::Bounded(sender) => sender.send(()),
+        }
+    }
+}
+
+fn of_capacity(capacity: Option<usize>) -> (AnySender, mpsc::Receiver<()>) {
+    match capacity {
+        None => {
+            let (sender, receiver) = mpsc::channel();
+            (AnySender::Unbounded(sender), receiver)
+        }
+        Some(capacity) => {
+            let (sender, receiver) = mpsc::sync_channel(capacity);
+            (AnySender::Bounded(sender), receiver)
+        }
+    }
+}
+
+/// A rendezvous orders both ways.
+#[test]
+fn who_hands_over_comes_after_what_the_receiver_has_done() {
+    fn handed_over(send: fn(&mpsc::SyncSender<()>) -> bool) {
+        let data = Arc::new(Data::default());
+        let theirs = data.clone();
+        let (sender, receiver) = mpsc::sync_channel(0);
+        let other = thread::spawn(move || {
+            theirs.set(1);
+            let _ = receiver.recv();
+        });
+        thread::yield_now();
+        if send(&sender) {
+            assert_eq!(data.get(), 1);
+        }
+        drop(sender);
+        other.join().unwrap();
+    }
+    check_verdicts(
+        &plain(),
+        &[
+            ("send", || handed_over(|sender| sender.send(()).is_ok()), None),
+            ("try_send", || handed_over(|sender| sender.try_send(()).is_ok()), None),
+        ],
+    );
+}
+
+/// Whoever waits until its message is taken comes after that, and not after what the receiver does next.
+#[test]
+fn a_later_receive_orders_nothing_for_an_earlier_sender() {
+    let body = || {
+        let shared = Arc::new((Data::default(), AtomicUsize::new(0)));
+        let (sender, receiver) = mpsc::sync_channel(0);
+        let other = sender.clone();
+        let theirs = shared.clone();
+        let first = thread::spawn(move || {
+            sender.send(()).unwrap();
+            if theirs.1.load(Relaxed) == 1 {
+                theirs.0.get();
+            }
+        });
+        let second = thread::spawn(move || other.send(()).unwrap());
+        receiver.recv().unwrap();
+        shared.0.set(1);
+        receiver.recv().unwrap();
+        shared.1.store(1, Relaxed);
+        first.join().unwrap();
+        second.join().unwrap();
+    };
+    check_verdicts(&plain(), &[("two senders", body, RACE_AT_ONCE)]);
+}
+
+/// The two counts of an `Arc` are two variables: letting go of a `Weak` is seen by those who look at that one, and by an acquire load.
+#[test]
+fn letting_go_of_a_weak_is_seen_where_weaks_are_counted() {
+    fn let_go(look: fn(&mut Arc<()>, Weak<()>, &AtomicUsize) -> bool) {
+        let shared = Arc::new((Data::default(), AtomicUsize::new(0)));
+        let mut owner = Arc::new(());
+        let (mine, weak) = twice(Arc::downgrade(&owner));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            theirs.0.set(1);
+            drop(weak);
+            theirs.1.store(1, Relaxed);
+        });
+        thread::yield_now();
+        if look(&mut owner, mine, &shared.1) {
+            assert_eq!(shared.0.get(), 1);
+        }
+        other.join().unwrap();
+    }
+    check_verdicts(
+        &plain(),
+        &[
+            ("Weak::weak_count", || let_go(|_, weak, _| weak.weak_count() == 1), None),
+            ("Arc::weak_count", || let_go(|owner, _, _| Arc::weak_count(owner) == 1), RACE_AT_ONCE),
+            (
+                "get_mut",
+                || {
+                    let_go(|owner, weak, _| {
+                        drop(weak);
+                        Arc::get_mut(owner).is_some()
+                    });
+                },
+                None,
+            ),
+            (
+                "upgrade",
+                || let_go(|_, weak, flag| weak.upgrade().is_some() && flag.load(Relaxed) == 1),
+                RACE_AT_ONCE,
+            ),
+        ],
+    );
+}

@@ -368,3 +368,127 @@ fn a_token_is_left_by_what_parks() {
     });
     assert_eq!(seen, [0, 1].into());
 }
+
+/// Where the last sender and the receiver of an unbounded channel go at the same time, what was not received is dropped by the second of them, and the receiver may be gone
+/// before that.
+#[test]
+fn the_last_sender_may_drop_what_was_not_received() {
+    struct Told(Arc<AtomicUsize>);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    fn dropped<S: Send + 'static>(
+        channel: (S, mpsc::Receiver<Told>),
+        send: fn(&S, Told) -> bool,
+    ) -> (usize, usize) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let (sender, receiver) = channel;
+        assert!(send(&sender, Told(count.clone())));
+        let other = thread::spawn(move || drop(sender));
+        drop(receiver);
+        let at_once = count.load(SeqCst);
+        other.join().unwrap();
+        (at_once, count.load(SeqCst))
+    }
+    let unbounded = told(Builder::new(), || dropped(mpsc::channel(), |s, m| s.send(m).is_ok()));
+    assert_eq!(unbounded, BTreeSet::from([(0, 1), (1, 1)]));
+    let bounded = told(Builder::new(), || dropped(mpsc::sync_channel(1), |s, m| s.send(m).is_ok()));
+    assert_eq!(bounded, BTreeSet::from([(1, 1)]));
+}
+
+/// `Debug` of a lock looks at the value under the lock, and at the poison when it has let go of it.
+#[test]
+fn a_lock_may_be_poisoned_while_it_is_printed() {
+    fn poisons(lock: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
+        thread::spawn(move || assert!(thread::spawn(lock).join().is_err()))
+    }
+    let mutex = told(Builder::new().unbounded(), || {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let other = poisons(move || {
+            let mut guard = theirs.lock().unwrap();
+            *guard = 1;
+            thread::yield_now();
+            panic!("poisons it");
+        });
+        let printed = format!("{lock:?}");
+        other.join().unwrap();
+        printed
+    });
+    let rwlock = told(Builder::new().unbounded(), || {
+        let lock = Arc::new(RwLock::new(0));
+        let theirs = lock.clone();
+        let other = poisons(move || {
+            let mut guard = theirs.write().unwrap();
+            *guard = 1;
+            thread::yield_now();
+            panic!("poisons it");
+        });
+        let printed = format!("{lock:?}");
+        other.join().unwrap();
+        printed
+    });
+    let all = |data: &[(&str, bool)], name: &str| -> BTreeSet<String> {
+        data.iter()
+            .map(|(data, poisoned)| format!("{name} {{ data: {data}, poisoned: {poisoned}, .. }}"))
+            .collect()
+    };
+    let looks = [("0", false), ("0", true), ("1", true), ("LOCKED", false), ("LOCKED", true)];
+    let looks_of = |locked: &'static str| looks.map(|(d, p)| (if d == "LOCKED" { locked } else { d }, p));
+    assert_eq!(mutex, all(&looks_of("\"<locked>\""), "Mutex"));
+    assert_eq!(rwlock, all(&looks_of("<locked>"), "RwLock"));
+}
+
+/// That a lock is poisoned is a change, also where the thread has written nothing.
+#[test]
+fn whoever_waits_for_the_poison_sees_it() {
+    let bodies: [fn(); 2] = [
+        || {
+            let lock = Arc::new(Mutex::new(()));
+            let theirs = lock.clone();
+            let other = thread::spawn(move || {
+                let _guard = theirs.lock().unwrap();
+                panic!("poisons it");
+            });
+            while !lock.is_poisoned() {
+                thread::yield_now();
+            }
+            assert!(other.join().is_err());
+        },
+        || {
+            let lock = Arc::new(RwLock::new(()));
+            let theirs = lock.clone();
+            let other = thread::spawn(move || {
+                let _guard = theirs.write().unwrap();
+                panic!("poisons it");
+            });
+            while !lock.is_poisoned() {
+                thread::yield_now();
+            }
+            assert!(other.join().is_err());
+        },
+    ];
+    for body in bodies {
+        assert_eq!(told(Builder::new(), body).len(), 1);
+    }
+}
+
+/// That a receiver waits no longer decides what a `try_send` to a rendezvous finds.
+#[test]
+fn a_receiver_that_gives_up_is_seen() {
+    fn body() -> (bool, bool, bool) {
+        let (sender, receiver) = mpsc::sync_channel(0);
+        let other = thread::spawn(move || {
+            let first = receiver.recv_timeout(Duration::from_secs(1)).is_ok();
+            (first, receiver.recv_timeout(Duration::from_secs(1)).is_ok())
+        });
+        let sent = sender.try_send(()).is_ok();
+        let (first, second) = other.join().unwrap();
+        (sent, first, second)
+    }
+    let reduced = told(Builder::new(), body);
+    assert_eq!(reduced, told(plain(), body));
+    assert_eq!(reduced, BTreeSet::from([(false, false, false), (true, true, false), (true, false, true)]));
+}

@@ -2,9 +2,13 @@
 //! published with each, and who is left at either end.
 //!
 //! A send happens before the receive of its message, or before the end of the receiver, which drops what it has not
-//! received. The end of either side happens before whatever the other one finds out by it. In a bounded channel a receive also happens before the send
+//! received. In a bounded channel a receive also happens before the send
 //! that takes its place; the first messages take places that were free from the beginning. A rendezvous (capacity 0) sender waits in a second step until its message is taken, and a receiver
-//! that finds none says in a step of its own that it waits: until then nobody's `try_send` succeeds.
+//! that finds none says in a step of its own that it waits: until then nobody's `try_send` succeeds. All that is done to a rendezvous is done under a lock
+//! of `std`'s, so whoever comes to send comes after all receives before, and after what a receiver that waits has done; whoever waits until its message is taken then comes after that receive alone.
+//!
+//! Whoever finds nobody at the other end comes after that end in a rendezvous, and where he sends to an unbounded channel. Elsewhere `std` looks by a relaxed load
+//! if he has not had to wait, and nothing says that he has. Whoever is the last to let go of the channel frees it, and comes after the others.
 //!
 //! `std` parks whoever waits, which may cost it a token that `unpark` has given it: see `is_token_gone`. Whether one has waited is no
 //! step; it has in some execution if nothing says that what it waited for was there when it came.
@@ -22,15 +26,19 @@ pub(crate) struct Channel {
     capacity: Option<usize>,
     /// What was published with each message in it, oldest first.
     messages: VecDeque<VectorClock>,
-    /// What was published when places became free.
+    /// What was published when places became free; of a rendezvous, when messages were taken, from the first one on.
     places: VecDeque<VectorClock>,
     /// Places that no message has been in yet: the next messages wait for none to be taken.
     unused: usize,
     spare: Vec<VectorClock>,
     senders: usize,
     receiver: bool,
-    /// What senders and receivers published that are gone.
-    ended: VectorClock,
+    /// What senders published that are gone.
+    senders_end: VectorClock,
+    /// What the receiver published when it went.
+    receiver_end: VectorClock,
+    /// When each thread has first seen that nobody is at the other end, by its own clock.
+    end_seen: VectorClock,
     /// The receiver has said that it waits: a rendezvous `try_send` can succeed.
     receiver_waits: bool,
     sent: u64,
@@ -41,7 +49,9 @@ impl Channel {
     pub(super) fn clear(&mut self) {
         self.spare.extend(self.messages.drain(..));
         self.spare.extend(self.places.drain(..));
-        self.ended.clear();
+        self.senders_end.clear();
+        self.receiver_end.clear();
+        self.end_seen.clear();
         self.sent = 0;
         self.taken = 0;
         self.receiver_waits = false;
@@ -70,13 +80,13 @@ impl Channel {
         self.capacity.is_some_and(|capacity| capacity > 0 && self.messages.len() >= capacity)
     }
 
-    /// The next place of a bounded channel: what was published when it became free, if a message has been there.
+    /// The next place of a bounded channel: what was published when it became free, if a message has been there. A rendezvous has none.
     fn take_place(&mut self) -> Option<VectorClock> {
         if self.unused > 0 {
             self.unused -= 1;
             return None;
         }
-        self.places.pop_front()
+        if self.capacity == Some(0) { None } else { self.places.pop_front() }
     }
 
     pub(super) fn can_receive(&self) -> bool {
@@ -117,8 +127,9 @@ impl Execution {
         let trying = operation.action == Action::TrySend;
         let channel = self.channel_mut(operation.object);
         if !channel.receiver {
-            let may_wait = !trying && channel.capacity.is_some_and(|capacity| capacity > 0);
-            self.see_end(operation.object, may_wait);
+            let is_ordered = channel.capacity.is_none_or(|capacity| capacity == 0);
+            let may_wait = !trying && !is_ordered;
+            self.see_end(operation.object, is_ordered, may_wait);
             self.finish_channel(operation, Mode::Read, Some("disconnected"));
             return Effect::Disconnected;
         }
@@ -133,11 +144,14 @@ impl Execution {
         let place = channel.take_place();
         let mut message = channel.spare.pop().unwrap_or_default();
         if let Some(place) = place {
-            if !trying && !rendezvous && !place.le(&self.threads[me].clock.clock) {
+            if !trying && !place.le(&self.threads[me].clock.clock) {
                 self.note_parked_within();
             }
             self.threads[me].clock.acquire(&place);
             self.channel_mut(operation.object).spare.push(place);
+        }
+        if rendezvous {
+            self.threads[me].clock.acquire(&self.objects[operation.object.index()].clock);
         }
         self.threads[me].clock.release_into(me, &mut message);
         self.channel_mut(operation.object).messages.push_back(message);
@@ -149,14 +163,16 @@ impl Execution {
     pub(super) fn send_finish(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         let ticket = self.threads[me].ticket;
-        let taken = self.channel(operation.object).taken > ticket;
         self.note_parked_within();
-        if taken {
-            let object = &self.objects[operation.object.index()];
-            self.threads[me].clock.acquire(&object.clock);
+        let State::Channel(channel) = &self.objects[operation.object.index()].state else {
+            return Effect::Done;
+        };
+        if let Some(taken) = channel.places.get(ticket as usize) {
+            self.threads[me].clock.acquire(taken);
             self.finish_channel(operation, Mode::Read, None);
             Effect::Done
         } else {
+            self.threads[me].clock.acquire(&channel.receiver_end);
             self.finish_channel(operation, Mode::Read, Some("disconnected"));
             Effect::Disconnected
         }
@@ -170,7 +186,7 @@ impl Execution {
             _ => false,
         };
         let channel = self.channel_mut(operation.object);
-        channel.receiver_waits = false;
+        let waited = std::mem::take(&mut channel.receiver_waits);
         if let Some(message) = channel.messages.pop_front() {
             channel.taken += 1;
             let bounded = channel.capacity.is_some();
@@ -186,7 +202,9 @@ impl Execution {
             if bounded {
                 let mut place = channel.spare.pop().unwrap_or_default();
                 self.threads[me].clock.release_into(me, &mut place);
-                object.clock.join(&place);
+                if rendezvous {
+                    object.clock.join(&place);
+                }
                 channel.places.push_back(place);
             }
             channel.spare.push(message);
@@ -198,12 +216,15 @@ impl Execution {
             return Effect::Done;
         }
         if channel.senders == 0 {
-            self.see_end(operation.object, may_wait);
+            let is_ordered = channel.capacity == Some(0);
+            self.see_end(operation.object, is_ordered, may_wait);
             self.finish_channel(operation, Mode::Read, Some("disconnected"));
             return Effect::Disconnected;
         }
         if operation.action == Action::ReceiveBegin {
             self.channel_mut(operation.object).receiver_waits = true;
+            let object = &mut self.objects[operation.object.index()];
+            self.threads[me].clock.release_join(me, &mut object.clock);
             self.finish_channel(operation, Mode::Write, Some("waits"));
             return Effect::Refused;
         }
@@ -212,7 +233,9 @@ impl Execution {
         }
         if expired == Some(Readiness::Timeout) {
             self.expire();
-            self.finish_channel(operation, Mode::Read, Some("timed out"));
+            // Of a rendezvous: nobody's `try_send` succeeds any more.
+            let mode = if waited { Mode::Write } else { Mode::Read };
+            self.finish_channel(operation, mode, Some("timed out"));
             return Effect::TimedOut;
         }
         self.finish_channel(operation, Mode::Read, Some("empty"));
@@ -220,37 +243,64 @@ impl Execution {
     }
 
     /// The running thread has noticed that nobody is left at the other end, perhaps after it has waited.
-    fn see_end(&mut self, channel: ObjectId, may_wait: bool) {
-        let State::Channel(channel) = &self.objects[channel.index()].state else { return };
-        let clock = &mut self.threads[self.current].clock;
-        let may_wait = may_wait && !channel.ended.le(&clock.clock);
-        clock.acquire(&channel.ended);
+    fn see_end(&mut self, channel: ObjectId, is_ordered: bool, may_wait: bool) {
+        let me = self.current;
+        let State::Channel(channel) = &mut self.objects[channel.index()].state else { return };
+        let clock = &mut self.threads[me].clock;
+        let end = if channel.receiver { &channel.senders_end } else { &channel.receiver_end };
+        let seen = (0..self.thread_count).map(|thread| channel.end_seen.epoch(thread));
+        let is_known = seen.filter(|seen| seen.time > 0).any(|seen| seen.happens_before(&clock.clock));
+        // It cannot have waited where it knew of the end.
+        let may_wait = may_wait && !is_known && !end.le(&clock.clock);
+        if is_ordered {
+            clock.acquire(end);
+        }
+        if channel.end_seen.get(me) == 0 {
+            channel.end_seen.set_as_in(me, &clock.clock);
+        }
         if may_wait {
             self.note_parked_within();
         }
     }
 
-    pub(super) fn channel_end(&mut self, operation: Operation) -> Effect {
+    /// `late`: the channel is unbounded, and its messages have destructors. `Refused`: the last sender and the receiver go, and which of the two
+    /// drops what was not received is still to be seen.
+    pub(super) fn channel_end(&mut self, operation: Operation, late: bool) -> Effect {
         let me = self.current;
         let State::Channel(channel) = &mut self.objects[operation.object.index()].state else {
             return Effect::Done;
         };
         let clock = &mut self.threads[me].clock;
+        let mut effect = Effect::Done;
         match operation.action {
             Action::SenderClone => channel.senders += 1,
             Action::SenderDrop => {
                 channel.senders = channel.senders.saturating_sub(1);
-                clock.release_join(me, &mut channel.ended);
+                if channel.senders == 0 {
+                    clock.acquire(&channel.senders_end);
+                    clock.acquire(&channel.receiver_end);
+                    if late && channel.receiver && !channel.messages.is_empty() {
+                        effect = Effect::Refused;
+                    }
+                }
+                clock.release_join(me, &mut channel.senders_end);
+            }
+            _ if late && channel.senders == 0 && !channel.messages.is_empty() => {
+                channel.receiver = false;
+                effect = Effect::Refused;
             }
             _ => {
                 channel.receiver = false;
                 // It drops them.
                 channel.messages.iter().for_each(|message| clock.acquire(message));
                 channel.spare.extend(channel.messages.drain(..));
-                clock.release_join(me, &mut channel.ended);
+                if channel.senders == 0 {
+                    clock.acquire(&channel.senders_end);
+                }
+                clock.release_join(me, &mut channel.receiver_end);
             }
         }
         self.finish_channel(operation, Mode::Write, None);
-        Effect::Done
+        effect
     }
 }

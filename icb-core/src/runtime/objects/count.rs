@@ -1,26 +1,45 @@
 //! Reference counts of `Arc` and `Weak`. The counts themselves are std's, in the program's memory; the engine follows
 //! the strong one as far as it is told.
 //!
-//! Happens-before as in std's implementation: going up is relaxed, going down releases, whoever frees the value,
-//! finds itself the only owner or upgrades a `Weak` acquires. Who fails to orders nothing. Counts that go up and down
-//! commute as long as nobody reads them and none reaches zero.
+//! Happens-before as in std's implementation, where the two counts are two variables: going up is relaxed, going down releases; whoever
+//! frees the value, finds itself the only owner or upgrades a `Weak` acquires what owners have released, and whoever frees the
+//! allocation, gets the value for itself by `get_mut` or asks a `Weak` for the number of them what was released with a `Weak`. Who
+//! fails to orders nothing. Counts that go up and down commute as long as nobody reads them and none reaches zero.
 
-use super::{Effect, State};
+use super::{Effect, Object, State};
+use crate::clock::VectorClock;
 use crate::runtime::execution::Execution;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
-/// What is known of an allocation's strong count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// What is known of an allocation's counts. What owners have released is the object's clock.
+#[derive(Debug, Default)]
 pub(crate) struct CountState {
     strong: Option<usize>,
+    /// What was released with a `Weak`, and by whoever has seen the value go.
+    weak: VectorClock,
+}
+
+/// Which of the two counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counts {
+    /// That of the owners.
+    Strong,
+    /// That of those who only keep the allocation.
+    Weak,
+    /// One and the other.
+    Both,
 }
 
 impl Execution {
-    fn strong_count(&mut self, count: ObjectId) -> &mut Option<usize> {
+    fn count_state(&mut self, count: ObjectId) -> &mut CountState {
         match &mut self.object_mut(count).state {
-            State::Count(state) => &mut state.strong,
+            State::Count(state) => state,
             other => unreachable!("a count's slot holds {other:?}"),
         }
+    }
+
+    fn strong_count(&mut self, count: ObjectId) -> &mut Option<usize> {
+        &mut self.count_state(count).strong
     }
 
     /// The program says what the strong count is now.
@@ -44,7 +63,11 @@ impl Execution {
         let object = &mut self.objects[id.index()];
         let mode = match operation.action {
             Action::CountDown => {
-                self.threads[me].clock.release_join(me, &mut object.clock);
+                let clock = match &mut object.state {
+                    State::Count(state) if !strong => &mut state.weak,
+                    _ => &mut object.clock,
+                };
+                self.threads[me].clock.release_join(me, clock);
                 if last { Mode::Write } else { Mode::Update }
             }
             Action::CountUpdate => Mode::Write,
@@ -74,22 +97,40 @@ impl Execution {
     }
 
     /// The running thread has let go of the allocation: who frees it sees what it did before.
-    pub(in crate::runtime) fn count_left(&mut self, count: ObjectId) {
+    pub(in crate::runtime) fn count_left(&mut self, count: ObjectId, counts: Counts) {
         let me = self.current;
-        self.threads[me].clock.release_join(me, &mut self.objects[count.index()].clock);
+        let Object { state, clock, .. } = &mut self.objects[count.index()];
+        let mine = &mut self.threads[me].clock;
+        if let State::Count(state) = state
+            && counts != Counts::Strong
+        {
+            state.weak.join(&mine.clock);
+        }
+        if counts != Counts::Weak {
+            clock.join(&mine.clock);
+        }
+        mine.clock.tick(me);
     }
 
     /// The last owner is about to free the value, or the allocation: it has seen all the others go.
-    pub(in crate::runtime) fn count_last(&mut self, count: ObjectId) {
+    pub(in crate::runtime) fn count_last(&mut self, count: ObjectId, counts: Counts) {
         // What has been freed so far was freed without that.
         self.note_freed();
-        self.count_acquired(count);
+        self.count_acquired(count, counts);
     }
 
     /// The running thread comes after what all did who have let go so far. What it has just freed, it has freed after that.
-    pub(in crate::runtime) fn count_acquired(&mut self, count: ObjectId) {
+    pub(in crate::runtime) fn count_acquired(&mut self, count: ObjectId, counts: Counts) {
         let me = self.current;
         let object = &self.objects[count.index()];
-        self.threads[me].clock.acquire(&object.clock);
+        let clock = &mut self.threads[me].clock;
+        if counts != Counts::Weak {
+            clock.acquire(&object.clock);
+        }
+        if let State::Count(state) = &object.state
+            && counts != Counts::Strong
+        {
+            clock.acquire(&state.weak);
+        }
     }
 }

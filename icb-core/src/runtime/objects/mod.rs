@@ -22,6 +22,7 @@ use crate::memory::race::DataClock;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId};
 
 pub(super) use channel::Channel;
+pub use count::Counts;
 
 /// One object. Slots are used again by later executions.
 #[derive(Debug, Default)]
@@ -385,7 +386,9 @@ impl Execution {
             Action::Send | Action::TrySend => self.send(operation),
             Action::SendFinish => self.send_finish(operation),
             Action::ReceiveBegin | Action::Receive { .. } | Action::TryReceive => self.receive(operation),
-            Action::SenderClone | Action::SenderDrop | Action::ReceiverDrop => self.channel_end(operation),
+            Action::SenderClone | Action::SenderDrop | Action::ReceiverDrop => {
+                self.channel_end(operation, changed)
+            }
             Action::Park { .. } => self.park(operation),
             Action::Unpark => self.unpark(operation),
             Action::Join => self.join(operation),

@@ -9,7 +9,7 @@ mod weak;
 
 pub use weak::Weak;
 
-use crate::door::{self, Action};
+use crate::door::{self, Action, Counts};
 use ::std::any::{Any, type_name};
 use ::std::mem::{ManuallyDrop, MaybeUninit};
 use ::std::pin::Pin;
@@ -96,7 +96,7 @@ impl<T: ?Sized> Arc<T> {
         self.count(Action::CountUpdate);
         let counts = header(::std::sync::Arc::as_ptr(&self.inner));
         if ::std::sync::Arc::strong_count(&self.inner) == 1 {
-            door::count_acquired(counts);
+            door::count_acquired(counts, Counts::Strong);
         }
         counts
     }
@@ -107,7 +107,7 @@ impl<T: ?Sized> Arc<T> {
     fn count_down(&self) {
         let data = ::std::sync::Arc::as_ptr(&self.inner);
         if self.count_strong(Action::CountDown) && ::std::sync::Arc::strong_count(&self.inner) == 1 {
-            door::count_last(header(data));
+            door::count_last(header(data), Counts::Strong);
             door::value_goes(header(data), (&raw const self.gone).cast());
         }
     }
@@ -135,7 +135,7 @@ impl<T> Arc<T> {
             }
             data
         });
-        door::count_left(header(::std::sync::Arc::as_ptr(&inner)));
+        door::count_left(header(::std::sync::Arc::as_ptr(&inner)), Counts::Both);
         Arc::wrap(inner)
     }
 
@@ -168,7 +168,7 @@ impl<T> Arc<T> {
         let counts = this.count_update();
         let result = ::std::sync::Arc::try_unwrap(Arc::unwrap(this)).map_err(Arc::wrap);
         if result.is_ok() {
-            door::count_left(counts);
+            door::count_left(counts, Counts::Both);
         }
         result
     }
@@ -179,7 +179,7 @@ impl<T> Arc<T> {
     pub fn into_inner(this: Self) -> Option<T> {
         let counts = this.count_update();
         let value = ::std::sync::Arc::into_inner(Arc::unwrap(this));
-        door::count_left(counts);
+        door::count_left(counts, if value.is_some() { Counts::Both } else { Counts::Strong });
         value
     }
 
@@ -327,7 +327,7 @@ impl<T: ?Sized> Arc<T> {
         let data = ::std::sync::Arc::as_ptr(&this.inner);
         let value = ::std::sync::Arc::get_mut(&mut this.inner);
         if value.is_some() {
-            door::count_last(header(data));
+            door::count_last(header(data), Counts::Both);
         }
         value
     }
@@ -343,7 +343,7 @@ impl<T: ?Sized + MakeMut> Arc<T> {
         if ::std::sync::Arc::strong_count(&this.inner) == 1 {
             MakeMut::make_mut(&mut this.inner);
             if header(Arc::as_ptr(this)) != before {
-                door::count_left(before);
+                door::count_left(before, Counts::Both);
             }
         } else {
             // To clone the value may take steps, and this owner goes after that, in one more.

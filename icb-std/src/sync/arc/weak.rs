@@ -1,7 +1,7 @@
 //! `std::sync::Weak`.
 
 use super::{Arc, count, header};
-use crate::door::{self, Action};
+use crate::door::{self, Action, Counts};
 use ::std::fmt;
 use ::std::mem::ManuallyDrop;
 use ::std::ptr;
@@ -50,7 +50,7 @@ impl<T: ?Sized> Weak<T> {
     fn count_down(&self) {
         self.count(Action::CountDown);
         if door::active() && self.is_last() {
-            door::count_last(header(self.inner.as_ptr()));
+            door::count_last(header(self.inner.as_ptr()), Counts::Weak);
         }
     }
 
@@ -101,7 +101,7 @@ impl<T: ?Sized> Weak<T> {
     pub fn upgrade(&self) -> Option<Arc<T>> {
         self.count(Action::CountUpdate);
         let inner = self.inner.upgrade()?;
-        door::count_acquired(header(self.inner.as_ptr()));
+        door::count_acquired(header(self.inner.as_ptr()), Counts::Strong);
         Some(Arc::wrap(inner))
     }
 
@@ -118,6 +118,8 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn weak_count(&self) -> usize {
         self.count(Action::CountRead);
+        // By an acquire load, where an `Arc` asks by a relaxed one.
+        door::count_acquired(header(self.inner.as_ptr()), Counts::Weak);
         self.inner.weak_count()
     }
 

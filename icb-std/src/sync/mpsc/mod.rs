@@ -2,9 +2,15 @@
 //! `recv_timeout`, the cloning and dropping of senders and the dropping of the receiver. A rendezvous (`sync_channel(0)`)
 //! sends in two steps: offer the message; wait until it is taken. It receives in two if nothing is offered: say that it
 //! waits (a `try_send` can now succeed); wait. Which of several blocked senders goes on is the scheduler's choice. Whoever
-//! waits may lose the token that `unpark` has given it. The error
-//! types are `std`'s. Not modelled: the order in which `std` serves blocked senders, and how much memory its queues take in
-//! advance.
+//! waits may lose the token that `unpark` has given it. Where the last sender of an unbounded channel and the receiver go
+//! at the same time, either of them may drop what was not received, which is a step of its own if that has destructors. The
+//! error types are `std`'s.
+//!
+//! A receive comes after the send of its message. Whoever finds nobody at the other end comes after that end in a rendezvous,
+//! and where it sends to an unbounded channel. Elsewhere `std` may look by a relaxed load, so what only the end of a channel
+//! orders is reported as a data race.
+//!
+//! Not modelled: the order in which `std` serves blocked senders, and how much memory its queues take in advance.
 
 pub use ::std::sync::mpsc::*;
 

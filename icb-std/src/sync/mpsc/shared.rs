@@ -2,7 +2,7 @@
 //! operation may go on and what it led to, and the queue is then touched at once; outside, a lock and two condition
 //! variables of the real world do the same.
 
-use crate::door::{self, Action, Effect, Handle, InitialState, ObjectInit};
+use crate::door::{self, Action, Counts, Effect, Handle, InitialState, ObjectInit};
 use ::std::any::type_name;
 use ::std::cell::UnsafeCell;
 use ::std::collections::VecDeque;
@@ -28,6 +28,8 @@ struct State<T> {
     next_number: u64,
     senders: usize,
     receiver: bool,
+    /// The last sender, or the receiver, has gone for good where that has been a step of its own.
+    half_gone: bool,
     /// Receivers that are blocked in the real world (at most one).
     waiting: usize,
 }
@@ -74,7 +76,14 @@ impl<T> Shared<T> {
         Shared {
             handle: Handle::new(),
             capacity,
-            state: UnsafeCell::new(State { queue, next_number: 0, senders: 1, receiver: true, waiting: 0 }),
+            state: UnsafeCell::new(State {
+                queue,
+                next_number: 0,
+                senders: 1,
+                receiver: true,
+                half_gone: false,
+                waiting: 0,
+            }),
             lock: Mutex::new(()),
             not_empty: Condvar::new(),
             not_full: Condvar::new(),
@@ -205,30 +214,61 @@ impl<T> Shared<T> {
 
     #[track_caller]
     pub(super) fn drop_sender(&self) {
-        let outside = self.perform(Action::SenderDrop).is_none();
-        let _lock = outside.then(|| self.locked());
+        let effect = self.perform_end(Action::SenderDrop);
+        let lock = effect.is_none().then(|| self.locked());
         self.with(|state| state.senders -= 1);
-        if outside {
+        if effect.is_none() {
             self.not_empty.notify_all();
+        }
+        drop(lock);
+        if effect == Some(Effect::Refused) && self.comes_second() {
+            drop(self.take_unread());
         }
     }
 
     #[track_caller]
     pub(super) fn drop_receiver(&self) {
-        let outside = self.perform(Action::ReceiverDrop).is_none();
-        let lock = outside.then(|| self.locked());
-        let rendezvous = self.capacity == Some(0);
-        let unread = self.with(|state| {
-            state.receiver = false;
-            // The senders of a rendezvous still wait, and take their messages back.
-            if rendezvous { VecDeque::new() } else { std::mem::take(&mut state.queue) }
-        });
-        if outside {
+        let effect = self.perform_end(Action::ReceiverDrop);
+        let lock = effect.is_none().then(|| self.locked());
+        self.with(|state| state.receiver = false);
+        if effect.is_none() {
             self.not_full.notify_all();
         }
+        // The senders of a rendezvous still wait, and take their messages back.
+        let may_drop = self.capacity != Some(0) && (effect != Some(Effect::Refused) || self.comes_second());
+        let unread = may_drop.then(|| self.take_unread());
         drop(lock);
         // Last, without the lock: this runs code of the user.
         drop(unread);
+    }
+
+    /// An end goes.
+    #[track_caller]
+    fn perform_end(&self, action: Action) -> Option<Effect> {
+        if !door::active() {
+            return None;
+        }
+        let late = self.capacity.is_none() && ::std::mem::needs_drop::<T>();
+        self.handle.perform_unlock(self.init(), action, late)
+    }
+
+    /// The last sender and the receiver go, and there are messages: of an unbounded channel it is the second of the two that drops them, and to
+    /// be the second is a step of its own. (The last sender does not look whether there is a receiver, and a receiver that finds no
+    /// sender leaves them to the end of the channel.)
+    #[track_caller]
+    fn comes_second(&self) -> bool {
+        let name = (&raw const *self).cast();
+        door::count(name, type_name::<super::Receiver<T>>(), Action::CountUpdate, None);
+        let second = self.with(|state| ::std::mem::replace(&mut state.half_gone, true));
+        if second {
+            door::count_acquired(name, Counts::Strong);
+        }
+        door::count_left(name, Counts::Strong);
+        second
+    }
+
+    fn take_unread(&self) -> VecDeque<(u64, T)> {
+        self.with(|state| ::std::mem::take(&mut state.queue))
     }
 }
 
