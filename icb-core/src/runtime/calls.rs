@@ -437,6 +437,13 @@ pub fn now() -> Option<Duration> {
     Some(running.quickly(|e| e.now))
 }
 
+/// The virtual clock where time passes only when nobody can go on, so that it is known when: read by what waits for a time and is woken in vain. `None`
+/// elsewhere.
+#[must_use]
+pub fn patient_now() -> Option<Duration> {
+    running()?.quickly(|e| e.settings.auto_advance.then_some(e.now))
+}
+
 /// What the clocks that tell no date show when an execution begins.
 pub const BEGIN_UPTIME: Duration = Duration::from_secs(1_000);
 

@@ -5,7 +5,7 @@
 
 use super::mutex::MutexGuard;
 use crate::door::{self, Effect, Handle, InitialState, ObjectInit};
-use crate::time::Instant;
+use crate::time::{Instant, WaitingTime};
 use ::std::any::type_name;
 use ::std::fmt;
 use ::std::sync::{LockResult, PoisonError};
@@ -162,7 +162,7 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        let start = Instant::now();
+        let (start, time) = (Instant::now(), WaitingTime::new(dur));
         let (mut is_over, mut told) = (false, 0);
         loop {
             if !condition(&mut *guard) {
@@ -173,7 +173,7 @@ impl Condvar {
             let asks_clock = told >= TOLD_IN_VAIN || !door::active();
             let elapsed = if asks_clock { start.elapsed() } else { Duration::ZERO };
             // A virtual clock can stand exactly at the end.
-            let timeout = dur.saturating_sub(elapsed);
+            let timeout = time.left().min(dur.saturating_sub(elapsed));
             if is_over || timeout.is_zero() {
                 return Ok((guard, WaitTimeoutResult(true)));
             }

@@ -135,6 +135,29 @@ fn a_timeout_is_over_if_nobody_comes_in_time() {
     }
 }
 
+/// Whoever waits for ten milliseconds is told after eight, in vain. Its time is over all the same before fifteen are.
+#[test]
+fn who_is_woken_in_vain_waits_for_what_is_left() {
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        let report = patient().reduction(reduction).explore(|| {
+            let (shared, is_over) =
+                (Arc::new((Mutex::new(()), Condvar::new())), Arc::new(AtomicBool::new(false)));
+            let (theirs, flag) = (shared.clone(), is_over.clone());
+            let waiting = thread::spawn(move || {
+                let guard = theirs.0.lock().unwrap();
+                assert!(theirs.1.wait_timeout_while(guard, ms(10), |()| true).unwrap().1.timed_out());
+                flag.store(true, SeqCst);
+            });
+            thread::sleep(ms(8));
+            shared.1.notify_one();
+            thread::sleep(ms(7));
+            assert!(is_over.load(SeqCst));
+            waiting.join().unwrap();
+        });
+        assert!(report.failure.is_none() && report.proved_bound() >= Some(2), "{reduction:?}: {report}");
+    }
+}
+
 /// Looks so often, with a pause each time, whether the flag is set: a backoff.
 fn looks(flag: &AtomicBool, rounds: usize) -> bool {
     (0..rounds).any(|_| {
