@@ -9,8 +9,8 @@ pub(crate) use icb_core::runtime::{
     epoch, fence, fence_by_exchange, giving_up, go_no_further, has_left, initial_bytes, is_apart,
     is_finished, join, join_parking, leave, leave_apart, leave_value, let_go, limited, local,
     local_destroyed, note_registers, now, on_execution_end, outside, panic_handled, panicking, park,
-    pause_with, resumes_unwinding, set_local, spawn, take_over, thread_key, thread_name, thread_path,
-    time_passes_by_itself, unpark, unseen, value_goes, value_gone,
+    patient_now, pause_with, resumes_unwinding, set_local, spawn, take_over, thread_key, thread_name,
+    thread_path, unpark, unseen, value_goes, value_gone,
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{

@@ -13,6 +13,7 @@
 use crate::door::{self, OwnGuard, OwnLock};
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
+use crate::time::WaitingTime;
 use ::std::ffi::{c_int, c_long, c_uint};
 use ::std::sync::PoisonError;
 use ::std::time::Duration;
@@ -180,7 +181,7 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
 
 /// A wait for events that lasts so many milliseconds, or for ever.
 fn wait_modelled(epoll: c_int, timeout: c_int, ask: &dyn Fn(c_int) -> c_long) -> c_long {
-    let duration = u64::try_from(timeout).ok().map(Duration::from_millis);
+    let time = u64::try_from(timeout).ok().map(Duration::from_millis).map(WaitingTime::new);
     door::without_unwinding(|| {
         let mut held = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut waits = 0;
@@ -189,10 +190,11 @@ fn wait_modelled(epoll: c_int, timeout: c_int, ask: &dyn Fn(c_int) -> c_long) ->
             if found != 0 {
                 return found;
             }
-            let looks_again = duration.is_none() && waits < MAX_WAITS && files().may_come_unseen(epoll);
+            let looks_again = time.is_none() && waits < MAX_WAITS && files().may_come_unseen(epoll);
             let is_over;
+            let duration = time.map(WaitingTime::left);
             (held, is_over) = wait_for_change(held, duration.or(looks_again.then_some(SOME_TIME)));
-            if is_over && duration.is_some() {
+            if is_over && time.is_some() {
                 return ask(0);
             }
             waits = if is_over { waits + 1 } else { 0 };

@@ -15,6 +15,7 @@ use crate::raw;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer, answer_of, system};
+use crate::time::WaitingTime;
 use crate::timer_file::timerfd_create;
 use crate::unmapping::munmap;
 use ::std::collections::{HashMap, VecDeque};
@@ -166,12 +167,13 @@ unsafe fn wait(address: usize, expected: u32, bits: u32, duration: Option<Durati
     let ticket = state.next;
     state.next += 1;
     state.waiting.push_back((ticket, bits));
+    let time = duration.map(WaitingTime::new);
     loop {
         let mut timed_out = false;
-        state = match duration {
+        state = match time {
             None => queue.woken.wait(state).unwrap_or_else(PoisonError::into_inner),
-            Some(duration) => {
-                let waited = queue.woken.wait_timeout(state, duration);
+            Some(time) => {
+                let waited = queue.woken.wait_timeout(state, time.left());
                 let (state, result) = waited.unwrap_or_else(PoisonError::into_inner);
                 timed_out = result.timed_out();
                 state

@@ -24,6 +24,31 @@ use ::std::sync::OnceLock;
 /// The moment at which every execution begins, on the clock of `Instant`.
 static BEGIN: OnceLock<::std::time::Instant> = OnceLock::new();
 
+/// The time of a wait that begins anew when it has been woken in vain.
+///
+/// Where a wait may be over at any time, how long it is makes no difference: that it is over is for the wait itself to say. Where time passes only when nobody can
+/// go on, no more is waited for than what is left.
+#[derive(Clone, Copy)]
+pub(crate) struct WaitingTime {
+    whole: Duration,
+    end: Option<Duration>,
+}
+
+impl WaitingTime {
+    /// Of a wait that begins now.
+    pub(crate) fn new(whole: Duration) -> WaitingTime {
+        WaitingTime { whole, end: door::patient_now().map(|now| now.saturating_add(whole)) }
+    }
+
+    /// How much of it is to be waited for from now on.
+    pub(crate) fn left(self) -> Duration {
+        match (self.end, door::patient_now()) {
+            (Some(end), Some(now)) => end.saturating_sub(now),
+            _ => self.whole,
+        }
+    }
+}
+
 /// Mirrors `std::time::Instant`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(::std::time::Instant);

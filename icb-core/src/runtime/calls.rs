@@ -437,10 +437,11 @@ pub fn now() -> Option<Duration> {
     Some(running.quickly(|e| e.now))
 }
 
-/// Whether time passes only when no thread can go on. (Not outside an execution.)
+/// The virtual clock where time passes only when nobody can go on, so that it is known when: read by what waits for a time and is woken in vain. `None`
+/// elsewhere.
 #[must_use]
-pub fn time_passes_by_itself() -> bool {
-    running().is_some_and(|running| running.quickly(|e| e.settings.auto_advance))
+pub fn patient_now() -> Option<Duration> {
+    running()?.quickly(|e| e.settings.auto_advance.then_some(e.now))
 }
 
 /// What the clocks that tell no date show when an execution begins.

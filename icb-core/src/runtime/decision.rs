@@ -353,7 +353,10 @@ impl Execution {
         let timed: Vec<usize> = self.waiting.iter().filter(may_expire).collect();
         if !timed.is_empty() {
             if self.settings.auto_advance {
-                self.wake_sleepers(&timed);
+                match self.who_may_be_counting().filter(|_| !is_over) {
+                    Some(thread) => self.let_go_on(thread),
+                    None => self.wake_sleepers(&timed),
+                }
                 return true;
             }
             for thread in timed {
@@ -421,12 +424,26 @@ impl Execution {
         })
     }
 
+    /// Somebody who waits for a change, and would be doing something else if it is only counting (a backoff before a wait): it comes to the end of that before
+    /// time passes.
+    fn who_may_be_counting(&self) -> Option<usize> {
+        self.waiting.iter().find(|&t| {
+            let thread = &self.threads[t];
+            thread.readiness == Readiness::Awaiting && thread.may_be_counting()
+        })
+    }
+
     /// Nobody can go on; a thread that waits for a change turns once more. So often in a row has that been so.
     fn let_turn(&mut self, thread: usize, in_vain: u32) {
         if self.waiting.iter().any(|t| self.threads[t].reads_clock) {
             // It may wait for a time as well.
             self.let_time_pass(in_vain);
         }
+        self.let_go_on(thread);
+    }
+
+    /// The thread takes a turn for nothing.
+    fn let_go_on(&mut self, thread: usize) {
         self.freed = Some(thread);
         self.attend();
         self.early.remove(thread);
@@ -448,6 +465,10 @@ impl Execution {
         match thread.readiness {
             Readiness::Timeout => thread.expired = Some(Readiness::Timeout),
             Readiness::Awaiting if is_over && is_let_on => thread.go_on_early(),
+            Readiness::Awaiting if is_let_on && self.settings.auto_advance => {
+                thread.note_counted_round();
+                return self.note_let_on(chosen);
+            }
             _ => return,
         }
         if is_over {
@@ -458,6 +479,11 @@ impl Execution {
     /// The thread is let on after the test has ended, because nobody could go on.
     pub(super) fn note_late_expiry(&mut self, thread: usize) {
         self.threads[thread].late_expiries += 1;
+        self.note_let_on(thread);
+    }
+
+    /// What the thread may do later depends on how often it was let on.
+    fn note_let_on(&mut self, thread: usize) {
         self.let_on_late = self.let_on_late.wrapping_add(LATE.wrapping_mul(thread as u64 + 1));
     }
 

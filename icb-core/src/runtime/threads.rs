@@ -208,6 +208,8 @@ pub(crate) struct Thread {
     pub(crate) cut_waits: Vec<(usize, u32)>,
     /// Timed waits that have expired since the test ended.
     pub(crate) late_expiries: u32,
+    /// Turns that it was let on for before time passed, and how many things it had changed then.
+    counted: (u32, u32),
     /// Exchanges in a row that failed for no reason.
     pub(crate) spurious_failures: u32,
     /// Just above its stack's first frame.
@@ -295,6 +297,7 @@ impl Default for Thread {
             next_look: FIRST_LOOK,
             cut_waits: Vec::new(),
             late_expiries: 0,
+            counted: (0, 0),
             spurious_failures: 0,
             stack_bottom: 0,
             stack_top: 0,
@@ -324,6 +327,8 @@ const MORE_PATIENCE: u32 = 4;
 const MAX_REPEATED_OPERATIONS: usize = 1024;
 /// So many parks in a row must have returned on the thread's own token before each counts as a pause.
 const SELF_WAKES: u32 = 2;
+/// A thread that may be counting its rounds is let on for so many before time passes: more than a backoff has that ends with a wait.
+const MAX_COUNTED: u32 = 128;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
 pub(crate) const MAX_SPURIOUS_FAILURES: u32 = 3;
 /// Longest recognised loop, in reads.
@@ -394,6 +399,7 @@ impl Thread {
         self.next_look = FIRST_LOOK;
         self.cut_waits.clear();
         self.late_expiries = 0;
+        self.counted = (0, 0);
         self.stack_bottom = 0;
         self.stack_top = 0;
         self.in_hook = false;
@@ -557,6 +563,27 @@ impl Thread {
         }
         let place = self.place();
         self.cut_waits.iter().all(|&(known, count)| known != place || count < most)
+    }
+
+    /// It waits for a change, and may be counting its rounds up to a number that it has not come to. Depends on nothing but what it has done itself.
+    pub(crate) fn may_be_counting(&self) -> bool {
+        let is_idle = self.idle.is_idle && self.idle.is_surely_known;
+        self.awaiting
+            && !self.awaits_news
+            && !is_idle
+            && !self.reads_clock
+            && self.counted_rounds() < MAX_COUNTED
+    }
+
+    /// So often has it been let on before time passed since it changed something last.
+    fn counted_rounds(&self) -> u32 {
+        let (rounds, changes) = self.counted;
+        if changes == self.rounds.changes() { rounds } else { 0 }
+    }
+
+    /// It is let on before time passes.
+    pub(crate) fn note_counted_round(&mut self) {
+        self.counted = (self.counted_rounds() + 1, self.rounds.changes());
     }
 
     /// It waits for a change, and its last turn was idle.

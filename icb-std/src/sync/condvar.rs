@@ -5,7 +5,7 @@
 
 use super::mutex::MutexGuard;
 use crate::door::{self, Effect, Handle, InitialState, ObjectInit};
-use crate::time::Instant;
+use crate::time::{Instant, WaitingTime};
 use ::std::any::type_name;
 use ::std::fmt;
 use ::std::sync::{LockResult, PoisonError};
@@ -162,19 +162,18 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        let start = Instant::now();
+        let (start, time) = (Instant::now(), WaitingTime::new(dur));
         let (mut is_over, mut told) = (false, 0);
         loop {
             if !condition(&mut *guard) {
                 return Ok((guard, WaitTimeoutResult(false)));
             }
             // The model's clock is moved on by whoever waits for a time, and reading it is no step: that the time is over is for the wait itself
-            // to say, whose end is an outcome of a step. Who has been told so often in vain looks at the clock all the same, and so does everybody where
-            // time passes by itself: who waits there does not move it on.
-            let asks_clock = told >= TOLD_IN_VAIN || !door::active() || door::time_passes_by_itself();
+            // to say, whose end is an outcome of a step. Who has been told so often in vain looks at the clock all the same.
+            let asks_clock = told >= TOLD_IN_VAIN || !door::active();
             let elapsed = if asks_clock { start.elapsed() } else { Duration::ZERO };
             // A virtual clock can stand exactly at the end.
-            let timeout = dur.saturating_sub(elapsed);
+            let timeout = time.left().min(dur.saturating_sub(elapsed));
             if is_over || timeout.is_zero() {
                 return Ok((guard, WaitTimeoutResult(true)));
             }

@@ -3,10 +3,11 @@
 
 use crate::{executions, plain, verdict};
 use icb_std::model::{Builder, FailureKind, Reduction};
-use icb_std::sync::atomic::{AtomicU8, AtomicU32, Ordering::SeqCst};
+use icb_std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::SeqCst};
 use icb_std::sync::{Arc, Mutex, PoisonError};
 use icb_std::thread;
 use std::cell::{Cell, UnsafeCell};
+use std::time::Duration;
 
 type Init = fn() -> Vec<u32>;
 
@@ -73,6 +74,31 @@ mod futex {
     fn wake(futex: &AtomicU32) -> libc::c_long {
         // SAFETY: the address is that of a futex.
         unsafe { libc::syscall(libc::SYS_futex, futex, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) }
+    }
+
+    /// Another one is woken while a thread waits for a time at the same futex: it waits for what is left of it.
+    #[test]
+    fn a_wait_that_is_disturbed_is_no_longer() {
+        let ms = Duration::from_millis;
+        let report = plain().auto_advance(true).max_bound(2).explore(move || {
+            let (futex, is_over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+            let (first, second, flag) = (futex.clone(), futex.clone(), is_over.clone());
+            let woken = thread::spawn(move || wait(&first, 0));
+            thread::sleep(ms(1));
+            let timed = thread::spawn(move || {
+                let time = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+                // SAFETY: the address is that of a futex, and the time is there.
+                unsafe { libc::syscall(libc::SYS_futex, &*second, libc::FUTEX_WAIT, 0, &raw const time) };
+                flag.store(1, SeqCst);
+            });
+            thread::sleep(ms(8));
+            wake(&futex);
+            thread::sleep(ms(7));
+            assert_eq!(is_over.load(SeqCst), 1);
+            woken.join().unwrap();
+            timed.join().unwrap();
+        });
+        assert!(report.failure.is_none() && report.proved_bound() >= Some(2), "{report:?}");
     }
 
     /// Who waits for some bits is woken for one of them, and not for another one.
@@ -277,6 +303,28 @@ mod events {
         let mut event = libc::epoll_event { events: 0, u64: 0 };
         // SAFETY: there is room for one.
         unsafe { libc::epoll_wait(list.as_raw_fd(), &raw mut event, 1, timeout) }
+    }
+
+    /// Something else is written while a thread waits for a time: it waits for what is left of it.
+    #[test]
+    fn a_wait_that_is_disturbed_is_no_longer() {
+        let report = plain().auto_advance(true).max_bound(2).explore(|| {
+            let ((list, counter), (_, other)) = (counter(), counter());
+            control(&list, libc::EPOLL_CTL_ADD, &counter);
+            let is_over = Arc::new(AtomicBool::new(false));
+            let flag = is_over.clone();
+            let waiting = thread::spawn(move || {
+                assert_eq!(events(&list, 10), 0);
+                flag.store(true, SeqCst);
+            });
+            thread::sleep(Duration::from_millis(8));
+            add_one(&other);
+            thread::sleep(Duration::from_millis(7));
+            assert!(is_over.load(SeqCst));
+            waiting.join().unwrap();
+            drop(counter);
+        });
+        assert!(report.failure.is_none() && report.proved_bound() >= Some(2), "{report:?}");
     }
 
     /// What one thread sees while another adds to a counter: both, in some execution.

@@ -135,6 +135,87 @@ fn a_timeout_is_over_if_nobody_comes_in_time() {
     }
 }
 
+/// Whoever waits for ten milliseconds is told after eight, in vain. Its time is over all the same before fifteen are.
+#[test]
+fn who_is_woken_in_vain_waits_for_what_is_left() {
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        let report = patient().reduction(reduction).explore(|| {
+            let (shared, is_over) =
+                (Arc::new((Mutex::new(()), Condvar::new())), Arc::new(AtomicBool::new(false)));
+            let (theirs, flag) = (shared.clone(), is_over.clone());
+            let waiting = thread::spawn(move || {
+                let guard = theirs.0.lock().unwrap();
+                assert!(theirs.1.wait_timeout_while(guard, ms(10), |()| true).unwrap().1.timed_out());
+                flag.store(true, SeqCst);
+            });
+            thread::sleep(ms(8));
+            shared.1.notify_one();
+            thread::sleep(ms(7));
+            assert!(is_over.load(SeqCst));
+            waiting.join().unwrap();
+        });
+        assert!(report.failure.is_none() && report.proved_bound() >= Some(2), "{reduction:?}: {report}");
+    }
+}
+
+/// Looks so often, with a pause each time, whether the flag is set: a backoff.
+fn looks(flag: &AtomicBool, rounds: usize) -> bool {
+    (0..rounds).any(|_| {
+        hint::spin_loop();
+        flag.load(SeqCst)
+    })
+}
+
+#[test]
+fn who_counts_some_rounds_before_a_wait_comes_to_its_end_before_a_longer_sleep_is_over() {
+    let program = |rounds: usize, threads: usize| {
+        move || {
+            let flags: Arc<Vec<AtomicBool>> =
+                Arc::new((0..=threads).map(|_| AtomicBool::new(false)).collect());
+            let spawn = |index: usize| {
+                let flags = flags.clone();
+                thread::spawn(move || {
+                    assert!(!looks(&flags[index], rounds));
+                    thread::park_timeout(ms(5));
+                    flags[index].store(true, SeqCst);
+                })
+            };
+            let others: Vec<_> = (1..=threads).map(spawn).collect();
+            thread::sleep(ms(20));
+            assert!(flags[1..].iter().all(|flag| flag.load(SeqCst)));
+            others.into_iter().for_each(|thread| thread.join().unwrap());
+        }
+    };
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        let builder = patient().max_bound(1).reduction(reduction);
+        for (rounds, threads) in [(3, 1), (100, 1), (100, 2)] {
+            let report = builder.explore(program(rounds, threads));
+            assert!(report.failure.is_none(), "{reduction:?} {rounds} {threads}: {report}");
+            assert_eq!(
+                report.proved_bound().map(|bound| bound >= 1),
+                Some(true),
+                "{reduction:?} {rounds}: {report}"
+            );
+        }
+    }
+}
+
+/// A loop that goes on counting waits for the sleeper all the same, and does not use up the steps however often somebody sleeps.
+#[test]
+fn who_counts_for_ever_is_waited_for_by_nobody() {
+    let report = patient().max_bound(1).max_steps(2_000).explore(|| {
+        let is_done = Arc::new(AtomicBool::new(false));
+        let theirs = is_done.clone();
+        let other = thread::spawn(move || {
+            (0..60).for_each(|_| thread::sleep(ms(1)));
+            theirs.store(true, SeqCst);
+        });
+        assert!(looks(&is_done, usize::MAX));
+        other.join().unwrap();
+    });
+    assert!(report.failure.is_none() && report.proved_bound() >= Some(1), "{report}");
+}
+
 #[test]
 fn a_wait_that_is_ended_in_vain_is_over_in_time_all_the_same() {
     for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
