@@ -259,7 +259,8 @@ impl Handle {
 
     /// Like [`perform`](Self::perform) for `Unlock` and `WriteUnlock`: `changed` tells whether the guarded data
     /// may have been written through the guard (the guard was borrowed mutably). Polling loops that change
-    /// nothing are recognised by it. Of `OnceLeave` it tells whether the initialiser has returned, of `OnceEnter` whether one that is poisoned is entered.
+    /// nothing are recognised by it. Of `OnceLeave` it tells whether the initialiser has returned, of `OnceEnter` whether one that is poisoned is entered,
+    /// of the end of a channel whether messages that are left there may be dropped by either side.
     #[track_caller]
     pub fn perform_unlock(&self, init: ObjectInit, action: Action, changed: bool) -> Option<Effect> {
         let location = Location::caller();
