@@ -257,19 +257,19 @@ impl Handle {
         self.perform_shortly(&init, Action::WriteLock, Location::caller())
     }
 
-    /// Like [`perform`](Self::perform) for `Unlock` and `WriteUnlock`: `changed` tells whether the guarded data
-    /// may have been written through the guard (the guard was borrowed mutably). Polling loops that change
-    /// nothing are recognised by it. Of `OnceLeave` it tells whether the initialiser has returned, of `OnceEnter` whether one that is poisoned is entered,
-    /// of the end of a channel whether messages that are left there may be dropped by either side.
+    /// Like [`perform`](Self::perform) for actions of which more is to be known than what they are. Of `Unlock`, `WriteUnlock` and `Downgrade`: whether the guarded
+    /// data may have been written through the guard (the guard was borrowed mutably); polling loops that change nothing are recognised by it. Of
+    /// `OnceLeave`: whether the initialiser has returned, of `OnceEnter` whether one that is poisoned is entered, of the end of a channel whether
+    /// messages that are left there may be dropped by either side.
     #[track_caller]
-    pub fn perform_unlock(&self, init: ObjectInit, action: Action, changed: bool) -> Option<Effect> {
+    pub fn perform_with(&self, init: ObjectInit, action: Action, flag: bool) -> Option<Effect> {
         let location = Location::caller();
         let Some(running) = running() else { return outside(&init, location) };
         let object = self.resolve(running, &init, location);
-        Some(perform(running, Operation::new(action, object), location, changed))
+        Some(perform(running, Operation::new(action, object), location, flag))
     }
 
-    /// [`perform_unlock`](Self::perform_unlock) for `Unlock`. `guarded`: the bytes of what the mutex guards, if that is a value that keeps nothing elsewhere; else
+    /// [`perform_with`](Self::perform_with) for `Unlock`. `guarded`: the bytes of what the mutex guards, if that is a value that keeps nothing elsewhere; else
     /// nothing.
     #[track_caller]
     pub fn unlock(&self, init: ObjectInit, changed: bool, guarded: &[MaybeUninit<u8>]) -> Option<Effect> {
@@ -280,7 +280,7 @@ impl Handle {
         self.perform_here(&init, Action::Unlock, changed, Location::caller())
     }
 
-    /// [`perform_unlock`](Self::perform_unlock) for `WriteUnlock`.
+    /// [`perform_with`](Self::perform_with) for `WriteUnlock`.
     #[track_caller]
     pub fn write_unlock(&self, init: ObjectInit, changed: bool) -> Option<Effect> {
         self.perform_here(&init, Action::WriteUnlock, changed, Location::caller())

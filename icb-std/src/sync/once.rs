@@ -163,7 +163,7 @@ impl Once {
     /// Runs `f` unless it has run. A poisoned `Once` panics, unless forced.
     #[track_caller]
     pub(super) fn call(&self, owner: Owner, force: bool, f: &mut dyn FnMut(&OnceState)) {
-        let poisoned = match self.handle.perform_unlock(self.init(owner), Action::OnceEnter, force) {
+        let poisoned = match self.handle.perform_with(self.init(owner), Action::OnceEnter, force) {
             None => return self.call_outside(force, f),
             Some(Effect::Run) => false,
             Some(Effect::Poisoned) if !force => panic_poisoned(),
@@ -259,7 +259,7 @@ struct Leave<'a> {
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
         let complete = self.state == COMPLETE;
-        self.once.handle.perform_unlock(self.once.init(self.owner), Action::OnceLeave, complete);
+        self.once.handle.perform_with(self.once.init(self.owner), Action::OnceLeave, complete);
         // After the step has taken effect, and before any other thread runs.
         self.once.set_state(self.state);
     }

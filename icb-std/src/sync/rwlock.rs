@@ -273,7 +273,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         let real = match real {
             Some(real) => Some(::std::sync::RwLockWriteGuard::downgrade(real)),
             None => {
-                lock.core.handle.perform_unlock(lock.init(), Action::Downgrade, guard.changed);
+                lock.core.handle.perform_with(lock.init(), Action::Downgrade, guard.changed);
                 None
             }
         };

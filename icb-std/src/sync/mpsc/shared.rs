@@ -249,7 +249,7 @@ impl<T> Shared<T> {
             return None;
         }
         let late = self.capacity.is_none() && ::std::mem::needs_drop::<T>();
-        self.handle.perform_unlock(self.init(), action, late)
+        self.handle.perform_with(self.init(), action, late)
     }
 
     /// The last sender and the receiver go, and there are messages: of an unbounded channel it is the second of the two that drops them, and to
