@@ -12,7 +12,7 @@ use icb_tests::abstract_program::random::case;
 use icb_tests::models::bluetooth::Bluetooth;
 use icb_tests::models::peterson::Peterson;
 use icb_tests::models::philosophers::Philosophers;
-use icb_tests::models::plain::{Whole, whole};
+use icb_tests::models::plain::{Whole, successors, whole};
 use icb_tests::models::ring_buffer::RingBuffer;
 use icb_tests::models::transaction_manager::{Action, TransactionManager, Version};
 
@@ -35,14 +35,8 @@ impl<M: Model> Plain<M> {
             let from = newest;
             newest = all.first.len();
             for position in from..newest {
-                let before = all.first[position].clone();
-                let steps = (0..all.thread_count(&before)).filter(|&thread| all.is_enabled(&before, thread));
-                let outcomes = steps.flat_map(|thread| {
-                    (0..all.outcome_count(&before, thread)).map(move |outcome| (thread, outcome))
-                });
-                for (thread, outcome) in outcomes.collect::<Vec<_>>() {
-                    let mut state = before.clone();
-                    if all.step(&mut state, thread, outcome).is_ok() && !all.first.contains(&state) {
+                for state in successors(&all.model, &all.first[position]) {
+                    if !all.first.contains(&state) {
                         all.first.push(state);
                     }
                 }

@@ -63,7 +63,9 @@ fn is_cyclic(edges: &[Vec<usize>]) -> bool {
     taken < edges.len()
 }
 
-fn successors<M: Model>(model: &M, state: &M::State) -> Vec<M::State> {
+/// Where the steps lead that can be taken in a state, without those that fail.
+#[must_use]
+pub fn successors<M: Model>(model: &M, state: &M::State) -> Vec<M::State> {
     let mut next = Vec::new();
     for thread in (0..model.thread_count(state)).filter(|&thread| model.is_enabled(state, thread)) {
         for outcome in 0..model.outcome_count(state, thread) {

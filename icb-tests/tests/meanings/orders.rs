@@ -780,13 +780,13 @@ fn who_finds_nobody_at_the_other_end() {
     fn sender_finds(capacity: Option<usize>) {
         let data = Arc::new(Data::default());
         let theirs = data.clone();
-        let (sender, receiver) = of_capacity(capacity);
+        let (send, receiver) = of_capacity(capacity);
         let other = thread::spawn(move || {
             theirs.set(1);
             drop(receiver);
         });
         thread::yield_now();
-        if sender.send().is_err() {
+        if send().is_err() {
             data.set(2);
         }
         other.join().unwrap();
@@ -809,30 +809,16 @@ fn who_finds_nobody_at_the_other_end() {
     );
 }
 
-enum AnySender {
-    Unbounded(mpsc::Sender<()>),
-    Bounded(mpsc::SyncSender<()>),
-}
-
-impl AnySender {
-    fn send(&self) -> Result<(), mpsc::SendError<()>> {
-        match self {
-            AnySender::Unbounded(sender) => sender.send(()),
-            AnySender::Bounded(sender) => sender.send(()),
-        }
-    }
-}
+/// Sends; the sender goes with it.
+type AnySender = Box<dyn Fn() -> Result<(), mpsc::SendError<()>> + Send>;
 
 fn of_capacity(capacity: Option<usize>) -> (AnySender, mpsc::Receiver<()>) {
-    match capacity {
-        None => {
-            let (sender, receiver) = mpsc::channel();
-            (AnySender::Unbounded(sender), receiver)
-        }
-        Some(capacity) => {
-            let (sender, receiver) = mpsc::sync_channel(capacity);
-            (AnySender::Bounded(sender), receiver)
-        }
+    if let Some(capacity) = capacity {
+        let (sender, receiver) = mpsc::sync_channel(capacity);
+        (Box::new(move || sender.send(())), receiver)
+    } else {
+        let (sender, receiver) = mpsc::channel();
+        (Box::new(move || sender.send(())), receiver)
     }
 }
 

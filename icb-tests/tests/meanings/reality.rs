@@ -7,6 +7,8 @@ use icb_std::sync::{Arc, Condvar, Mutex, RwLock, RwLockWriteGuard, mpsc};
 use icb_std::{thread, thread_local};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::ops::DerefMut;
 use std::time::Duration;
 
 /// What a body tells over all executions, which pass.
@@ -401,35 +403,24 @@ fn the_last_sender_may_drop_what_was_not_received() {
 /// `Debug` of a lock looks at the value under the lock, and at the poison when it has let go of it.
 #[test]
 fn a_lock_may_be_poisoned_while_it_is_printed() {
-    fn poisons(lock: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
-        thread::spawn(move || assert!(thread::spawn(lock).join().is_err()))
+    fn printed<L: Debug + Send + Sync + 'static>(new: fn() -> L, poison: fn(&L)) -> BTreeSet<String> {
+        told(Builder::new().unbounded(), move || {
+            let lock = Arc::new(new());
+            let theirs = lock.clone();
+            let other =
+                thread::spawn(move || assert!(thread::spawn(move || poison(&theirs)).join().is_err()));
+            let printed = format!("{lock:?}");
+            other.join().unwrap();
+            printed
+        })
     }
-    let mutex = told(Builder::new().unbounded(), || {
-        let lock = Arc::new(Mutex::new(0));
-        let theirs = lock.clone();
-        let other = poisons(move || {
-            let mut guard = theirs.lock().unwrap();
-            *guard = 1;
-            thread::yield_now();
-            panic!("poisons it");
-        });
-        let printed = format!("{lock:?}");
-        other.join().unwrap();
-        printed
-    });
-    let rwlock = told(Builder::new().unbounded(), || {
-        let lock = Arc::new(RwLock::new(0));
-        let theirs = lock.clone();
-        let other = poisons(move || {
-            let mut guard = theirs.write().unwrap();
-            *guard = 1;
-            thread::yield_now();
-            panic!("poisons it");
-        });
-        let printed = format!("{lock:?}");
-        other.join().unwrap();
-        printed
-    });
+    fn write_and_panic(mut guard: impl DerefMut<Target = i32>) {
+        *guard = 1;
+        thread::yield_now();
+        panic!("poisons it");
+    }
+    let mutex = printed(|| Mutex::new(0), |lock| write_and_panic(lock.lock().unwrap()));
+    let rwlock = printed(|| RwLock::new(0), |lock| write_and_panic(lock.write().unwrap()));
     let all = |data: &[(&str, bool)], name: &str| -> BTreeSet<String> {
         data.iter()
             .map(|(data, poisoned)| format!("{name} {{ data: {data}, poisoned: {poisoned}, .. }}"))
@@ -444,35 +435,23 @@ fn a_lock_may_be_poisoned_while_it_is_printed() {
 /// That a lock is poisoned is a change, also where the thread has written nothing.
 #[test]
 fn whoever_waits_for_the_poison_sees_it() {
-    let bodies: [fn(); 2] = [
-        || {
-            let lock = Arc::new(Mutex::new(()));
+    fn sees<L: Send + Sync + 'static>(new: fn() -> L, poison: fn(&L), is_poisoned: fn(&L) -> bool) {
+        let seen = told(Builder::new(), move || {
+            let lock = Arc::new(new());
             let theirs = lock.clone();
-            let other = thread::spawn(move || {
-                let _guard = theirs.lock().unwrap();
-                panic!("poisons it");
-            });
-            while !lock.is_poisoned() {
+            let other = thread::spawn(move || poison(&theirs));
+            while !is_poisoned(&lock) {
                 thread::yield_now();
             }
             assert!(other.join().is_err());
-        },
-        || {
-            let lock = Arc::new(RwLock::new(()));
-            let theirs = lock.clone();
-            let other = thread::spawn(move || {
-                let _guard = theirs.write().unwrap();
-                panic!("poisons it");
-            });
-            while !lock.is_poisoned() {
-                thread::yield_now();
-            }
-            assert!(other.join().is_err());
-        },
-    ];
-    for body in bodies {
-        assert_eq!(told(Builder::new(), body).len(), 1);
+        });
+        assert_eq!(seen.len(), 1);
     }
+    fn hold_and_panic<G>(_guard: G) {
+        panic!("poisons it");
+    }
+    sees(|| Mutex::new(()), |lock| hold_and_panic(lock.lock().unwrap()), Mutex::is_poisoned);
+    sees(|| RwLock::new(()), |lock| hold_and_panic(lock.write().unwrap()), RwLock::is_poisoned);
 }
 
 /// That a receiver waits no longer decides what a `try_send` to a rendezvous finds.

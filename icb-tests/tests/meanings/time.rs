@@ -191,11 +191,7 @@ fn who_counts_some_rounds_before_a_wait_comes_to_its_end_before_a_longer_sleep_i
         for (rounds, threads) in [(3, 1), (100, 1), (100, 2)] {
             let report = builder.explore(program(rounds, threads));
             assert!(report.failure.is_none(), "{reduction:?} {rounds} {threads}: {report}");
-            assert_eq!(
-                report.proved_bound().map(|bound| bound >= 1),
-                Some(true),
-                "{reduction:?} {rounds}: {report}"
-            );
+            assert!(report.proved_bound() >= Some(1), "{reduction:?} {rounds}: {report}");
         }
     }
 }
@@ -216,6 +212,7 @@ fn who_counts_for_ever_is_waited_for_by_nobody() {
     assert!(report.failure.is_none() && report.proved_bound() >= Some(1), "{report}");
 }
 
+/// The same where it wakes for no reason, too, and what it waits for comes after its time.
 #[test]
 fn a_wait_that_is_ended_in_vain_is_over_in_time_all_the_same() {
     for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {

@@ -31,15 +31,11 @@ pub enum Counts {
 }
 
 impl Execution {
-    fn count_state(&mut self, count: ObjectId) -> &mut CountState {
+    fn strong_count(&mut self, count: ObjectId) -> &mut Option<usize> {
         match &mut self.object_mut(count).state {
-            State::Count(state) => state,
+            State::Count(state) => &mut state.strong,
             other => unreachable!("a count's slot holds {other:?}"),
         }
-    }
-
-    fn strong_count(&mut self, count: ObjectId) -> &mut Option<usize> {
-        &mut self.count_state(count).strong
     }
 
     /// The program says what the strong count is now.
