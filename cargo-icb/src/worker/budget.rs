@@ -95,7 +95,7 @@ impl Budget {
     /// The test is over.
     pub(crate) fn leave(&self) {
         let _ =
-            self.standing.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+            self.standing.try_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
     }
 }
 

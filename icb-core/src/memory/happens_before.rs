@@ -69,6 +69,15 @@ impl ThreadClock {
         self.clock.join(source);
     }
 
+    /// A relaxed read-modify-write, whose release sequence has published `target`.
+    #[inline]
+    pub fn update_relaxed(&mut self, target: &mut VectorClock) {
+        self.meet(target);
+        if self.has_fence {
+            target.join(&self.fence);
+        }
+    }
+
     /// An atomic load.
     #[inline]
     pub fn load(&mut self, sync: &AtomicClock, order: Ordering) {
@@ -116,8 +125,9 @@ impl ThreadClock {
         few
     }
 
+    /// A relaxed read of what was published.
     #[cold]
-    fn meet(&mut self, clock: &VectorClock) {
+    pub fn meet(&mut self, clock: &VectorClock) {
         if !self.has_unfenced {
             self.unfenced.clear();
             self.has_unfenced = true;

@@ -152,6 +152,11 @@ pub fn count_acquired(address: *const (), counts: Counts) {
     let _ = with_known_count(address, |e, count| e.count_acquired(count, counts));
 }
 
+/// The caller has read the counts by a relaxed load: an acquire fence orders it after all who have let go.
+pub fn count_met(address: *const (), counts: Counts) {
+    let _ = with_known_count(address, |e, count| e.count_met(count, counts));
+}
+
 /// Whether an operation on these counts has been performed in this execution: somebody besides who has made them may know of them.
 #[must_use]
 pub fn count_is_known(address: *const ()) -> bool {

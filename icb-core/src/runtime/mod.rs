@@ -60,7 +60,7 @@ mod weak;
 pub use crate::mixing::mixed;
 pub use accesses::{instrumented, unseen};
 pub use addressed::{
-    cell, cell_end, cell_pointer_end, count, count_acquired, count_is_known, count_last, count_left,
+    cell, cell_end, cell_pointer_end, count, count_acquired, count_is_known, count_last, count_left, count_met,
     value_goes, value_gone,
 };
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};

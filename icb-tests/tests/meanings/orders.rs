@@ -916,3 +916,81 @@ fn letting_go_of_a_weak_is_seen_where_weaks_are_counted() {
         ],
     );
 }
+
+/// Who asks for a count, or finds the value gone, has read by a relaxed load: with an acquire fence that orders, as `std` is written.
+#[test]
+fn counts_order_by_fences() {
+    fn go(by_weak: bool, look: fn(&Arc<()>, &Weak<()>) -> bool, fences: bool) {
+        let data = Arc::<Data>::default();
+        let owner = Arc::new(());
+        let weak = Arc::downgrade(&owner);
+        let theirs = (data.clone(), owner.clone(), weak.clone());
+        let other = thread::spawn(move || {
+            let (data, owner, weak) = theirs;
+            data.set(1);
+            if by_weak {
+                drop(weak);
+                std::mem::forget(owner);
+            } else {
+                drop(owner);
+                std::mem::forget(weak);
+            }
+        });
+        if look(&owner, &weak) {
+            if fences {
+                fence(Acquire);
+            }
+            data.set(2);
+        }
+        other.join().unwrap();
+    }
+    fn gone(fences: bool, look: fn(&Weak<()>) -> bool) {
+        let data = Arc::<Data>::default();
+        let owner = Arc::new(());
+        let weak = Arc::downgrade(&owner);
+        let theirs = data.clone();
+        let other = thread::spawn(move || {
+            theirs.set(1);
+            drop(owner);
+        });
+        if look(&weak) {
+            if fences {
+                fence(Acquire);
+            }
+            data.set(2);
+        }
+        other.join().unwrap();
+    }
+    fn published_by_a_clone(fences: bool) {
+        let (data, theirs) = twice(Arc::<Data>::default());
+        let (owner, their_owner) = twice(Arc::new(()));
+        let other = thread::spawn(move || {
+            theirs.set(1);
+            if fences {
+                fence(Release);
+            }
+            std::mem::forget(their_owner.clone());
+            std::mem::forget(their_owner);
+        });
+        if Arc::strong_count(&owner) == 3 {
+            fence(Acquire);
+            data.set(2);
+        }
+        other.join().unwrap();
+    }
+    check_verdicts(
+        &plain(),
+        &[
+            ("Arc::strong_count", || go(false, |a, _| Arc::strong_count(a) == 1, true), None),
+            ("and no fence", || go(false, |a, _| Arc::strong_count(a) == 1, false), RACE),
+            ("the owners, asked of a Weak", || go(false, |_, w| w.strong_count() == 1, true), None),
+            ("Arc::weak_count", || go(true, |a, _| Arc::weak_count(a) == 1, true), None),
+            ("a Weak's, and no fence", || go(true, |a, _| Arc::weak_count(a) == 1, false), RACE),
+            ("Weak::strong_count", || gone(true, |weak| weak.strong_count() == 0), None),
+            ("a count, and no fence", || gone(false, |weak| weak.strong_count() == 0), RACE),
+            ("an upgrade that fails", || gone(true, |weak| weak.upgrade().is_none()), None),
+            ("a clone after a release fence", || published_by_a_clone(true), None),
+            ("a clone", || published_by_a_clone(false), RACE),
+        ],
+    );
+}

@@ -4,7 +4,7 @@
 //! Happens-before as in std's implementation, where the two counts are two variables: going up is relaxed, going down releases; whoever
 //! frees the value, finds itself the only owner or upgrades a `Weak` acquires what owners have released, and whoever frees the
 //! allocation, gets the value for itself by `get_mut` or asks a `Weak` for the number of them what was released with a `Weak`. Who
-//! fails to orders nothing. Counts that go up and down commute as long as nobody reads them and none reaches zero.
+//! fails to, or only asks, has read by a relaxed load, which orders nothing without a fence. Counts that go up and down commute as long as nobody reads them and none reaches zero.
 
 use super::{Effect, Object, State};
 use crate::clock::VectorClock;
@@ -57,17 +57,22 @@ impl Execution {
         let id = operation.object;
         let last = strong && self.is_last(id);
         let object = &mut self.objects[id.index()];
+        let clock = match &mut object.state {
+            State::Count(state) if !strong => &mut state.weak,
+            _ => &mut object.clock,
+        };
+        let mine = &mut self.threads[me].clock;
         let mode = match operation.action {
             Action::CountDown => {
-                let clock = match &mut object.state {
-                    State::Count(state) if !strong => &mut state.weak,
-                    _ => &mut object.clock,
-                };
-                self.threads[me].clock.release_join(me, clock);
+                mine.meet(clock);
+                mine.release_join(me, clock);
                 if last { Mode::Write } else { Mode::Update }
             }
             Action::CountUpdate => Mode::Write,
-            Action::CountUp => Mode::Update,
+            Action::CountUp => {
+                mine.update_relaxed(clock);
+                Mode::Update
+            }
             _ => Mode::Read,
         };
         if strong {
@@ -113,6 +118,21 @@ impl Execution {
         // What has been freed so far was freed without that.
         self.note_freed();
         self.count_acquired(count, counts);
+    }
+
+    /// The running thread has read a count by a relaxed load: after an acquire fence it comes after what all did who have let go so far.
+    pub(in crate::runtime) fn count_met(&mut self, count: ObjectId, counts: Counts) {
+        let me = self.current;
+        let Object { state, clock, .. } = &self.objects[count.index()];
+        let mine = &mut self.threads[me].clock;
+        if counts != Counts::Weak {
+            mine.meet(clock);
+        }
+        if let State::Count(state) = state
+            && counts != Counts::Strong
+        {
+            mine.meet(&state.weak);
+        }
     }
 
     /// The running thread comes after what all did who have let go so far. What it has just freed, it has freed after that.

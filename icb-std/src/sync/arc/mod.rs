@@ -81,6 +81,13 @@ impl<T: ?Sized> Arc<T> {
         count(::std::sync::Arc::as_ptr(&self.inner), action, None);
     }
 
+    /// Asks for the number of these, by a relaxed load.
+    #[track_caller]
+    fn count_read(&self, counts: Counts) {
+        self.count(Action::CountRead);
+        door::count_met(header(::std::sync::Arc::as_ptr(&self.inner)), counts);
+    }
+
     /// One operation on this pointer's strong count.
     #[inline]
     #[track_caller]
@@ -298,7 +305,7 @@ impl<T: ?Sized> Arc<T> {
     #[must_use]
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        this.count(Action::CountRead);
+        this.count_read(Counts::Weak);
         ::std::sync::Arc::weak_count(&this.inner)
     }
 
@@ -308,7 +315,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
         door::note_registers();
-        this.count(Action::CountRead);
+        this.count_read(Counts::Strong);
         ::std::sync::Arc::strong_count(&this.inner)
     }
 

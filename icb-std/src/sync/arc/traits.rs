@@ -17,7 +17,11 @@ mod coerce {
     use super::{Arc, Weak};
     use ::std::marker::Unsize;
     use ::std::ops::{CoerceUnsized, DispatchFromDyn, LegacyReceiver};
-    use ::std::pin::PinCoerceUnsized;
+    #[cfg(icb_pin_coerce_unsized)]
+    use ::std::pin::PinCoerceUnsized as PinSafePointer;
+    /// The trait has this name from Rust 1.98 on.
+    #[cfg(not(icb_pin_coerce_unsized))]
+    use ::std::pin::PinSafePointer;
 
     impl<T: ?Sized + Unsize<U>, U: ?Sized> CoerceUnsized<Arc<U>> for Arc<T> {}
     impl<T: ?Sized + Unsize<U>, U: ?Sized> DispatchFromDyn<Arc<U>> for Arc<T> {}
@@ -25,8 +29,9 @@ mod coerce {
     impl<T: ?Sized + Unsize<U>, U: ?Sized> CoerceUnsized<Weak<U>> for Weak<T> {}
     impl<T: ?Sized + Unsize<U>, U: ?Sized> DispatchFromDyn<Weak<U>> for Weak<T> {}
     // Not for `Weak`, as up to Rust 1.95: nobody can make a `Pin<Weak<T>>`, and from 1.97 on only what dereferences may be one.
-    // SAFETY: the value that an `Arc` dereferences to is the same before and after a coercion.
-    unsafe impl<T: ?Sized> PinCoerceUnsized for Arc<T> {}
+    // SAFETY: the value that an `Arc` dereferences to is the same before and after a coercion, and stays where it is when the `Arc`
+    // moves; dereferencing and cloning do not move it.
+    unsafe impl<T: ?Sized> PinSafePointer for Arc<T> {}
 }
 
 impl<T: ?Sized> Deref for Arc<T> {

@@ -100,9 +100,12 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
         self.count(Action::CountUpdate);
-        let inner = self.inner.upgrade()?;
-        door::count_acquired(header(self.inner.as_ptr()), Counts::Strong);
-        Some(Arc::wrap(inner))
+        let upgraded = self.inner.upgrade();
+        match upgraded {
+            Some(_) => door::count_acquired(header(self.inner.as_ptr()), Counts::Strong),
+            None => door::count_met(header(self.inner.as_ptr()), Counts::Strong),
+        }
+        upgraded.map(Arc::wrap)
     }
 
     /// Mirrors `std::sync::Weak::strong_count`.
@@ -110,6 +113,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         self.count(Action::CountRead);
+        door::count_met(header(self.inner.as_ptr()), Counts::Strong);
         self.inner.strong_count()
     }
 
@@ -120,6 +124,7 @@ impl<T: ?Sized> Weak<T> {
         self.count(Action::CountRead);
         // By an acquire load, where an `Arc` asks by a relaxed one.
         door::count_acquired(header(self.inner.as_ptr()), Counts::Weak);
+        door::count_met(header(self.inner.as_ptr()), Counts::Strong);
         self.inner.weak_count()
     }
 
