@@ -94,8 +94,7 @@ impl Budget {
 
     /// The test is over.
     pub(crate) fn leave(&self) {
-        let _ =
-            self.standing.try_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+        let _ = self.standing.try_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
     }
 }
 

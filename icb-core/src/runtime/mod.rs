@@ -60,8 +60,8 @@ mod weak;
 pub use crate::mixing::mixed;
 pub use accesses::{instrumented, unseen};
 pub use addressed::{
-    cell, cell_end, cell_pointer_end, count, count_acquired, count_is_known, count_last, count_left, count_met,
-    value_goes, value_gone,
+    cell, cell_end, cell_pointer_end, count, count_acquired, count_is_known, count_last, count_left,
+    count_met, value_goes, value_gone,
 };
 pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
 pub use apart::{apart, is_apart, leave_apart};
