@@ -623,6 +623,11 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
     // What a test starts is no part of the search, not even if it is the same program.
     icb_with("unchanged", "test --ignored has_itself_run", &[])
         .check(PASSED, &["one thread unchanged::lib::tests::has_itself_run", "1 passed, 0 failed"]);
+    // Nor are the processes that share a search forks of the test.
+    let forks = "test -j 2 --ignored is_told_of_its_own_forks";
+    for environment in [&[][..], &[("UNCHANGED_FORKS", "1")]] {
+        icb_with("unchanged", forks, environment).check(PASSED, &["1,024 executions", "1 passed, 0 failed"]);
+    }
     // Another process comes to the same message, with the same address.
     icb_with("unchanged", "replay unchanged::lib::tests::shows_an_address", &[])
         .check(FAILED, &["left: Some(\"0x", "The failure shows again."]);
