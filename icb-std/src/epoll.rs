@@ -14,7 +14,7 @@ use crate::door::{self, OwnGuard, OwnLock};
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
 use crate::time::WaitingTime;
-use ::std::ffi::{c_int, c_long, c_uint};
+use ::std::ffi::{c_int, c_long, c_uint, c_void};
 use ::std::sync::PoisonError;
 use ::std::time::Duration;
 
@@ -41,10 +41,10 @@ struct Functions {
     epoll_ctl: unsafe extern "C" fn(c_int, c_int, c_int, usize) -> c_int,
     eventfd: unsafe extern "C" fn(c_uint, c_int) -> c_int,
     socketpair: unsafe extern "C" fn(c_int, c_int, c_int, *mut [c_int; 2]) -> c_int,
-    read: unsafe extern "C" fn(c_int, usize, usize) -> isize,
-    recv: unsafe extern "C" fn(c_int, usize, usize, c_int) -> isize,
-    write: unsafe extern "C" fn(c_int, usize, usize) -> isize,
-    send: unsafe extern "C" fn(c_int, usize, usize, c_int) -> isize,
+    read: unsafe extern "C" fn(c_int, *mut c_void, usize) -> isize,
+    recv: unsafe extern "C" fn(c_int, *mut c_void, usize, c_int) -> isize,
+    write: unsafe extern "C" fn(c_int, *const c_void, usize) -> isize,
+    send: unsafe extern "C" fn(c_int, *const c_void, usize, c_int) -> isize,
     close: unsafe extern "C" fn(c_int) -> c_int,
 }
 
@@ -319,9 +319,9 @@ fn alone<R>(ask: impl FnOnce() -> R) -> R {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn read(file: c_int, bytes: usize, count: usize) -> isize {
+unsafe extern "C" fn read(file: c_int, bytes: *mut c_void, count: usize) -> isize {
     // SAFETY: the caller's promise.
-    let ask = || unsafe { system(system::READ, file as usize, bytes, count, 0, 0, 0) };
+    let ask = || unsafe { system(system::READ, file as usize, bytes.addr(), count, 0, 0, 0) };
     answer_of(ask_alone(file, ask)) as isize
 }
 
@@ -330,9 +330,10 @@ unsafe extern "C" fn read(file: c_int, bytes: usize, count: usize) -> isize {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn recv(file: c_int, bytes: usize, count: usize, flags: c_int) -> isize {
+unsafe extern "C" fn recv(file: c_int, bytes: *mut c_void, count: usize, flags: c_int) -> isize {
     // SAFETY: the caller's promise.
-    let ask = || unsafe { system(system::RECVFROM, file as usize, bytes, count, flags as usize, 0, 0) };
+    let ask =
+        || unsafe { system(system::RECVFROM, file as usize, bytes.addr(), count, flags as usize, 0, 0) };
     answer_of(ask_alone(file, ask)) as isize
 }
 
@@ -341,9 +342,9 @@ unsafe extern "C" fn recv(file: c_int, bytes: usize, count: usize, flags: c_int)
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn write(file: c_int, bytes: usize, count: usize) -> isize {
+unsafe extern "C" fn write(file: c_int, bytes: *const c_void, count: usize) -> isize {
     // SAFETY: the caller's promise.
-    let ask = || unsafe { system(system::WRITE, file as usize, bytes, count, 0, 0, 0) };
+    let ask = || unsafe { system(system::WRITE, file as usize, bytes.addr(), count, 0, 0, 0) };
     let is_known = door::is_modelled() && files().is_known(file);
     answer_of(if is_known { ask_and_tell_all(ask) } else { ask() }) as isize
 }
@@ -353,9 +354,9 @@ unsafe extern "C" fn write(file: c_int, bytes: usize, count: usize) -> isize {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn send(file: c_int, bytes: usize, count: usize, flags: c_int) -> isize {
+unsafe extern "C" fn send(file: c_int, bytes: *const c_void, count: usize, flags: c_int) -> isize {
     // SAFETY: the caller's promise.
-    let ask = || unsafe { system(system::SENDTO, file as usize, bytes, count, flags as usize, 0, 0) };
+    let ask = || unsafe { system(system::SENDTO, file as usize, bytes.addr(), count, flags as usize, 0, 0) };
     // A signal's handler, which may be what calls this, must neither take a lock nor let others go on.
     let is_known = door::is_modelled() && !handles_signals() && files().is_known(file);
     answer_of(if is_known { ask_and_tell_all(ask) } else { ask() }) as isize

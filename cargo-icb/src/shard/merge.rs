@@ -291,10 +291,7 @@ fn states_of(file: &ShardFile, round: &ShardRound, model: u32) -> Result<Vec<[u8
                 if std::ptr::eq(other, round) && part.model == model {
                     let bytes = file.states.get(start..end);
                     let bytes = bytes.ok_or_else(|| format!("{} lacks states", file.path.display()))?;
-                    return Ok(bytes
-                        .chunks_exact(16)
-                        .map(|state| std::array::from_fn(|i| state[i]))
-                        .collect());
+                    return Ok(bytes.as_chunks().0.to_vec());
                 }
                 start = end;
             }

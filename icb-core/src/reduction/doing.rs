@@ -233,8 +233,8 @@ impl Done {
         let count = reader.length()?;
         let (step_count, max_steps) = (reader.number()?, reader.number()?);
         let (max_threads, cut) = (reader.number()? as u32, reader.number()? != 0);
-        let states = reader.take(count.checked_mul(16)?)?.chunks_exact(16);
-        let trail = states.map(|state| u128::from_le_bytes(std::array::from_fn(|i| state[i]))).collect();
+        let (states, _) = reader.take(count.checked_mul(16)?)?.as_chunks();
+        let trail = states.iter().map(|&state| u128::from_le_bytes(state)).collect();
         let figures = Elsewhere { trail, step_count, max_steps, max_threads };
         let remains = Remains::decode(reader)?;
         Some(Done { figures, remains, cut })
