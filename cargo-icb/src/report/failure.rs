@@ -4,7 +4,7 @@ use crate::event::{Finding, Record};
 use crate::worker::verdict::Verdict;
 use console::{Style, Term, style};
 use icb_core::trace::table::{self, Line, Options};
-use icb_core::trace::{Failure, Schedule, ScheduleEntry};
+use icb_core::trace::{Explanation, Failure, FailureKind, Schedule, ScheduleEntry};
 use std::path::{Path, PathBuf};
 
 /// Width where the output is no terminal.
@@ -75,6 +75,33 @@ pub(crate) fn explanation(failure: &Failure, root: &Path, full: bool) -> Vec<Str
     if failure.trace.steps.is_empty() && !failure.schedule.entries().is_empty() {
         lines.push(String::new());
         lines.extend(switches(&failure.schedule).into_iter().map(|line| style(line).dim().to_string()));
+    }
+    lines.extend(hints(failure).into_iter().map(|line| style(line).dim().to_string()));
+    lines
+}
+
+/// What to do where a limit may have decided: why it is not said which orders the failure takes, and whether a loop that looks endless may be a
+/// long one.
+fn hints(failure: &Failure) -> Vec<String> {
+    let mut lines = Vec::new();
+    let count = failure.trace.steps.len();
+    if count > Explanation::MAX_STEPS && failure.trace.explanation.is_none() {
+        lines.push(format!(
+            "Which orders it takes was not looked for: the execution has {count} steps, those after the failure included, and \
+             {} at most are explained.",
+            Explanation::MAX_STEPS
+        ));
+    }
+    let is_main = |entry: &ScheduleEntry| match entry {
+        ScheduleEntry::Run { thread, .. } => thread.index() == 0,
+        ScheduleEntry::Branch { .. } => true,
+    };
+    if failure.kind == FailureKind::Livelock && failure.schedule.entries().iter().all(is_main) {
+        lines.push(
+            "The test has one thread so far, which only reads: if its loop comes to an end by itself, the limit on steps is too small \
+             for it (--max-steps)."
+                .to_owned(),
+        );
     }
     lines
 }
@@ -175,5 +202,17 @@ mod tests {
     fn a_schedule_without_a_trace_is_told_in_words() {
         let lines = switches(&"icb1:0*3!1*2,0".parse().unwrap());
         assert_eq!(lines[1..], ["    T0: 3 steps", "    T1 (a preemption): 2 steps", "    T0: 1 step"]);
+    }
+
+    #[test]
+    fn where_a_limit_may_have_decided_that_is_said() {
+        let mut failure = Failure::new(FailureKind::Livelock, String::new());
+        failure.schedule = "icb1:0*3".parse().unwrap();
+        assert!(hints(&failure)[0].contains("--max-steps"));
+        failure.schedule = "icb1:0*3,1".parse().unwrap();
+        assert_eq!(hints(&failure), [""; 0]);
+        failure.schedule = "icb1:0*3".parse().unwrap();
+        failure.kind = FailureKind::Panic;
+        assert_eq!(hints(&failure), [""; 0]);
     }
 }

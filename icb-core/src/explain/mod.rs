@@ -13,9 +13,6 @@ pub use simplify::simplify;
 use crate::trace::table::is_machinery_file;
 use crate::trace::{Failure, FailureKind};
 
-/// Steps of an execution that is explained, at most: to explain longer ones takes too long.
-pub const MAX_STEPS: usize = 2000;
-
 /// Whether the two are the same failure, as far as that can be told without backtraces: where the tool itself has panicked, these alone
 /// know where in the program that was, and the message has to do.
 fn is_same(a: &Failure, b: &Failure) -> bool {

@@ -7,8 +7,8 @@
 //! running each thread as long as possible, in turn, and by chance.
 
 use super::guide::{Guide, Manner};
+use super::is_same;
 use super::plan::{Edge, Plan};
-use super::{MAX_STEPS, is_same};
 use crate::program::{End, Program};
 use crate::trace::{Explanation, Failure, Order, Schedule};
 use std::time::Instant;
@@ -60,7 +60,7 @@ impl Probe<'_> {
 /// too long, or does not fail again when all its orders are kept.
 pub fn orders(program: &mut dyn Program, failure: &Failure, until: Instant) -> Option<Explanation> {
     let trace = &failure.trace;
-    if trace.steps.is_empty() || trace.steps.len() > MAX_STEPS {
+    if trace.steps.is_empty() || trace.steps.len() > Explanation::MAX_STEPS {
         return None;
     }
     let plan = Plan::new(failure);

@@ -17,6 +17,11 @@ pub struct Explanation {
     pub simplified: Option<Simplified>,
 }
 
+impl Explanation {
+    /// Steps of an execution that is explained, at most: to explain longer ones takes too long.
+    pub const MAX_STEPS: usize = 2000;
+}
+
 /// One step has to come before another one, of another thread.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Order {
