@@ -643,6 +643,18 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "1 passed, 0 failed, 1 incomplete",
         ],
     );
+    // Of the only thread, a loop that looks endless is one if it does not end for real either.
+    icb_with("unchanged", "test --ignored reads_for_long spins_alone", &[]).check(
+        FAILED,
+        &[
+            "run once unchanged::lib::tests::reads_for_long: one execution is too long to explore: threads spin for ever",
+            "FAILED unchanged::lib::tests::spins_alone: livelock: threads spin for ever on values that nobody will change: T0 spins",
+            "the limit on steps is too small for it (--max-steps)",
+            "1 passed, 1 failed",
+        ],
+    );
+    icb_with("unchanged", "test --ignored reads_for_long --max-steps 60000", &[])
+        .check(PASSED, &["one thread unchanged::lib::tests::reads_for_long"]);
     // What is excepted stays on the real std: its tests run once, as they are.
     icb_with("unchanged", "test --except unchanged two_withdrawals", &[])
         .check(PASSED, &["run once unchanged::lib::tests::two_withdrawals"]);

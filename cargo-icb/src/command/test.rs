@@ -45,6 +45,8 @@ use std::time::Instant;
 /// How long a test may take that is run once, for real, where no other limit is set. What is no model may well never end (it
 /// spins, or waits for what nobody does), and the other tests wait for its place.
 const MAX_REAL_SECONDS: f64 = 60.0;
+/// The same for a test that spins for ever, as it seems.
+const MAX_SPINNING_SECONDS: f64 = 3.0;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
@@ -317,10 +319,18 @@ impl Run<'_> {
     fn as_counted(&self, task: Task, mut verdict: Verdict, before: u64) -> Verdict {
         if let Verdict::Failed { failure, .. } = &mut verdict {
             failure.execution += before;
-            if self.tests[task.test].executable.unchanged
-                && let Some(reason) = unmodelled(failure)
-            {
-                return self.run_for_real(task, reason);
+            if self.tests[task.test].executable.unchanged {
+                if let Some(reason) = unmodelled(failure) {
+                    let most = self.arguments.search.max_time.unwrap_or(MAX_REAL_SECONDS);
+                    return self.run_for_real(task, reason, most);
+                }
+                if may_come_to_an_end(failure) {
+                    let reason = format!("one execution is too long to explore: {}", failure.message);
+                    let real = self.run_for_real(task, reason, MAX_SPINNING_SECONDS);
+                    if matches!(real, Verdict::Unmodelled { .. } | Verdict::Ordinary { .. }) {
+                        return real;
+                    }
+                }
             }
         }
         verdict
@@ -367,10 +377,9 @@ impl Run<'_> {
         }
     }
 
-    /// Runs a test that cannot be explored as it is, without a model.
-    fn run_for_real(&self, task: Task, reason: String) -> Verdict {
+    /// Runs a test that cannot be explored as it is, without a model, for so many seconds at most.
+    fn run_for_real(&self, task: Task, reason: String, most: f64) -> Verdict {
         let began = Instant::now();
-        let most = self.arguments.search.max_time.unwrap_or(MAX_REAL_SECONDS);
         let too_long = || {
             if self.interrupt.is_set() {
                 Some("interrupted".to_owned())
@@ -425,6 +434,12 @@ fn left_out(build: &Build) -> Vec<LeftOut> {
         LeftOut { package, version, reason }
     };
     build.notes.iter().map(named).collect()
+}
+
+/// Whether what looks like an endless loop may be a long one. There is no other thread, and so no other execution: if it is over for real, nothing is lost.
+fn may_come_to_an_end(failure: &Failure) -> bool {
+    let is_first = failure.bound == 0 && failure.execution <= 1;
+    failure.kind == FailureKind::Livelock && is_first && failure.schedule.has_one_thread()
 }
 
 /// Why a test that knows nothing of icb is no program that can be explored, if a failure says that. Where a limit on

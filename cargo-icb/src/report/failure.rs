@@ -85,18 +85,15 @@ pub(crate) fn explanation(failure: &Failure, root: &Path, full: bool) -> Vec<Str
 fn hints(failure: &Failure) -> Vec<String> {
     let mut lines = Vec::new();
     let count = failure.trace.steps.len();
-    if count > Explanation::MAX_STEPS && failure.trace.explanation.is_none() {
+    let has_one_thread = failure.schedule.has_one_thread();
+    if count > Explanation::MAX_STEPS && failure.trace.explanation.is_none() && !has_one_thread {
         lines.push(format!(
             "Which orders it takes was not looked for: the execution has {count} steps, those after the failure included, and \
              {} at most are explained.",
             Explanation::MAX_STEPS
         ));
     }
-    let is_main = |entry: &ScheduleEntry| match entry {
-        ScheduleEntry::Run { thread, .. } => thread.index() == 0,
-        ScheduleEntry::Branch { .. } => true,
-    };
-    if failure.kind == FailureKind::Livelock && failure.schedule.entries().iter().all(is_main) {
+    if failure.kind == FailureKind::Livelock && has_one_thread {
         lines.push(
             "The test has one thread so far, which only reads: if its loop comes to an end by itself, the limit on steps is too small \
              for it (--max-steps)."

@@ -62,6 +62,15 @@ impl Schedule {
         &self.points
     }
 
+    /// Whether the main thread takes all steps.
+    #[must_use]
+    pub fn has_one_thread(&self) -> bool {
+        self.entries().iter().all(|entry| match entry {
+            ScheduleEntry::Run { thread, .. } => thread.index() == 0,
+            ScheduleEntry::Branch { .. } => true,
+        })
+    }
+
     /// The choices in order.
     #[must_use]
     pub fn entries(&self) -> &[ScheduleEntry] {
