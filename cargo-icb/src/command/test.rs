@@ -320,13 +320,13 @@ impl Run<'_> {
         if let Verdict::Failed { failure, .. } = &mut verdict {
             failure.execution += before;
             if self.tests[task.test].executable.unchanged {
+                let most = self.arguments.search.max_time.unwrap_or(MAX_REAL_SECONDS);
                 if let Some(reason) = unmodelled(failure) {
-                    let most = self.arguments.search.max_time.unwrap_or(MAX_REAL_SECONDS);
                     return self.run_for_real(task, reason, most);
                 }
                 if may_come_to_an_end(failure) {
                     let reason = format!("one execution is too long to explore: {}", failure.message);
-                    let real = self.run_for_real(task, reason, MAX_SPINNING_SECONDS);
+                    let real = self.run_for_real(task, reason, most.min(MAX_SPINNING_SECONDS));
                     if matches!(real, Verdict::Unmodelled { .. } | Verdict::Ordinary { .. }) {
                         return real;
                     }
