@@ -920,6 +920,14 @@ fn letting_go_of_a_weak_is_seen_where_weaks_are_counted() {
 /// Who asks for a count, or finds the value gone, has read by a relaxed load: with an acquire fence that orders, as `std` is written.
 #[test]
 fn counts_order_by_fences() {
+    fn write_if(seen: bool, fences: bool, data: &Data) {
+        if seen {
+            if fences {
+                fence(Acquire);
+            }
+            data.set(2);
+        }
+    }
     fn go(by_weak: bool, look: fn(&Arc<()>, &Weak<()>) -> bool, fences: bool) {
         let data = Arc::<Data>::default();
         let owner = Arc::new(());
@@ -936,12 +944,7 @@ fn counts_order_by_fences() {
                 std::mem::forget(weak);
             }
         });
-        if look(&owner, &weak) {
-            if fences {
-                fence(Acquire);
-            }
-            data.set(2);
-        }
+        write_if(look(&owner, &weak), fences, &data);
         other.join().unwrap();
     }
     fn gone(fences: bool, look: fn(&Weak<()>) -> bool) {
@@ -953,12 +956,7 @@ fn counts_order_by_fences() {
             theirs.set(1);
             drop(owner);
         });
-        if look(&weak) {
-            if fences {
-                fence(Acquire);
-            }
-            data.set(2);
-        }
+        write_if(look(&weak), fences, &data);
         other.join().unwrap();
     }
     fn published_by_a_clone(fences: bool) {
@@ -972,10 +970,7 @@ fn counts_order_by_fences() {
             std::mem::forget(their_owner.clone());
             std::mem::forget(their_owner);
         });
-        if Arc::strong_count(&owner) == 3 {
-            fence(Acquire);
-            data.set(2);
-        }
+        write_if(Arc::strong_count(&owner) == 3, true, &data);
         other.join().unwrap();
     }
     check_verdicts(

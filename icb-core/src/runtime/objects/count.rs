@@ -4,10 +4,12 @@
 //! Happens-before as in std's implementation, where the two counts are two variables: going up is relaxed, going down releases; whoever
 //! frees the value, finds itself the only owner or upgrades a `Weak` acquires what owners have released, and whoever frees the
 //! allocation, gets the value for itself by `get_mut` or asks a `Weak` for the number of them what was released with a `Weak`. Who
-//! fails to, or only asks, has read by a relaxed load, which orders nothing without a fence. Counts that go up and down commute as long as nobody reads them and none reaches zero.
+//! fails to, or only asks, has read by a relaxed load, which orders nothing without a fence. Counts that go up and down commute as
+//! long as nobody reads them and none reaches zero.
 
 use super::{Effect, Object, State};
 use crate::clock::VectorClock;
+use crate::memory::happens_before::ThreadClock;
 use crate::runtime::execution::Execution;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 
@@ -120,33 +122,27 @@ impl Execution {
         self.count_acquired(count, counts);
     }
 
-    /// The running thread has read a count by a relaxed load: after an acquire fence it comes after what all did who have let go so far.
-    pub(in crate::runtime) fn count_met(&mut self, count: ObjectId, counts: Counts) {
-        let me = self.current;
-        let Object { state, clock, .. } = &self.objects[count.index()];
-        let mine = &mut self.threads[me].clock;
-        if counts != Counts::Weak {
-            mine.meet(clock);
-        }
-        if let State::Count(state) = state
-            && counts != Counts::Strong
-        {
-            mine.meet(&state.weak);
-        }
-    }
-
     /// The running thread comes after what all did who have let go so far. What it has just freed, it has freed after that.
     pub(in crate::runtime) fn count_acquired(&mut self, count: ObjectId, counts: Counts) {
+        self.count_seen(count, counts, ThreadClock::acquire);
+    }
+
+    /// The running thread has read a count by a relaxed load: after an acquire fence it comes after what all did who have let go so far.
+    pub(in crate::runtime) fn count_met(&mut self, count: ObjectId, counts: Counts) {
+        self.count_seen(count, counts, ThreadClock::meet);
+    }
+
+    fn count_seen(&mut self, count: ObjectId, counts: Counts, see: fn(&mut ThreadClock, &VectorClock)) {
         let me = self.current;
         let object = &self.objects[count.index()];
         let clock = &mut self.threads[me].clock;
         if counts != Counts::Weak {
-            clock.acquire(&object.clock);
+            see(clock, &object.clock);
         }
         if let State::Count(state) = &object.state
             && counts != Counts::Strong
         {
-            clock.acquire(&state.weak);
+            see(clock, &state.weak);
         }
     }
 }

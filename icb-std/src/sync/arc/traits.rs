@@ -19,7 +19,7 @@ mod coerce {
     use ::std::ops::{CoerceUnsized, DispatchFromDyn, LegacyReceiver};
     #[cfg(icb_pin_coerce_unsized)]
     use ::std::pin::PinCoerceUnsized as PinSafePointer;
-    /// What the trait is called later.
+    // What the trait is called later.
     #[cfg(not(icb_pin_coerce_unsized))]
     use ::std::pin::PinSafePointer;
 
