@@ -384,7 +384,13 @@ fn check_determinism(program: &mut dyn Program) -> Option<Failure> {
     if failed {
         return None;
     }
-    let (second, _) = Signature::of_default(program);
-    let difference = first.difference(&second)?;
+    let (second, outcome) = Signature::of_default(program);
+    let difference = first.difference(&second).or_else(|| match outcome.end {
+        End::Failed(failure) => Some(format!(
+            "the test passed, and with the same schedule it then failed ({failure}): it depends on something that the first execution \
+             has left behind, or on something outside the model (a global that is not of the mirrored std, the real clock, a file)",
+        )),
+        _ => None,
+    })?;
     Some(Failure::new(FailureKind::Divergence, difference))
 }

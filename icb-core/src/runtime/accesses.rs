@@ -257,9 +257,10 @@ impl Execution {
         self.shared_stacks.news || self.memory_notes.news
     }
 
-    /// Memory is accessed that the execution had not touched before: it may be on the stack of another thread.
+    /// Memory is accessed that the execution had not touched before: it may be on the stack of another thread, or a static.
     #[cold]
     fn note_new_memory(&mut self, hooked: Hooked) {
+        aside(|| self.statics.keep_data(std::ptr::without_provenance(hooked.address)));
         self.note_reached(hooked.address, hooked.size);
     }
 

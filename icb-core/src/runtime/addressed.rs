@@ -245,6 +245,9 @@ impl Execution {
             Kind::Object => unreachable!("objects with a handle are entered by it"),
         };
         let object = self.register(class, type_name, address, Some(place));
+        if class == ObjectClass::Cell {
+            self.statics.keep_data(address);
+        }
         if gone {
             self.used_after_free(object, type_name, address, place);
         } else {

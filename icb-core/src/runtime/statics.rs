@@ -15,6 +15,8 @@ pub(super) struct Statics {
     values: Vec<(usize, usize)>,
     /// Whole variables that held their initial bytes when the execution first used something in them.
     variables: Vec<(usize, &'static [u8])>,
+    /// Variables that held something else: first address, and size.
+    changed: Vec<(usize, usize)>,
 }
 
 impl Statics {
@@ -44,7 +46,8 @@ impl Statics {
     pub(super) fn keep_variable(&mut self, address: *const ()) {
         let address = address.addr();
         let inside = |&(start, initial): &(usize, &[u8])| (start..start + initial.len()).contains(&address);
-        if self.variables.iter().any(inside) {
+        let left = |&(start, size): &(usize, usize)| (start..start + size).contains(&address);
+        if self.variables.iter().any(inside) || self.changed.iter().any(left) {
             return;
         }
         let variable = image::variable(address).filter(|&(_, size)| size <= MAX_VARIABLE);
@@ -54,6 +57,15 @@ impl Statics {
         let same = unsafe { libc::memcmp(start as *const _, initial.as_ptr().cast(), initial.len()) == 0 };
         if same {
             self.variables.push((start, initial));
+        } else {
+            self.changed.push((start, initial.len()));
+        }
+    }
+
+    /// Remembers the variable around data that is about to be used, if it is a static.
+    pub(super) fn keep_data(&mut self, address: *const ()) {
+        if image::contains(address) {
+            self.keep_variable(address);
         }
     }
 

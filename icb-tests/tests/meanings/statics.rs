@@ -1,6 +1,8 @@
 //! A static starts every execution from its initial value.
 
 use crate::plain;
+use icb_std::cell::UnsafeCell;
+use icb_std::model::FailureKind;
 use icb_std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
 use icb_std::{thread, thread_local};
@@ -105,7 +107,7 @@ fn statics_are_fresh_after_a_failure() {
         other.join().unwrap();
     });
     let failure = report.failure.as_ref().expect("the locks are taken in two orders");
-    assert_eq!(failure.kind, icb_std::model::FailureKind::Deadlock, "{failure}");
+    assert_eq!(failure.kind, FailureKind::Deadlock, "{failure}");
     let failures: u64 = report.bounds.iter().map(|bound| bound.failures).sum();
     assert!(failures < report.execution_count(), "{report:?}");
     let report = plain().keep_going(true).explore(|| {
@@ -118,6 +120,57 @@ fn statics_are_fresh_after_a_failure() {
     assert!(report.bounds.iter().all(|bound| bound.failures == bound.executions), "{report:?}");
     let failure = report.failure.expect("it panics");
     assert_eq!(failure.message, "with the lock in hand");
+}
+
+/// A cell that is all there is in a variable, and one beside plain data: what holds the lock is elsewhere.
+#[test]
+fn static_cells_are_fresh_too() {
+    struct Shared<T>(T);
+    // SAFETY: what is inside is used by who has taken `FREE` only.
+    unsafe impl<T> Sync for Shared<T> {}
+    static FREE: AtomicBool = AtomicBool::new(true);
+    static ALONE: Shared<UnsafeCell<u32>> = Shared(UnsafeCell::new(0));
+    static WITH_DATA: Shared<(Cell<u32>, UnsafeCell<Vec<u32>>)> =
+        Shared((Cell::new(5), UnsafeCell::new(Vec::new())));
+    fn use_them() {
+        while !FREE.swap(false, SeqCst) {
+            thread::yield_now();
+        }
+        // SAFETY: as said, `FREE` was taken.
+        let length = WITH_DATA.0.1.with_mut(|list| unsafe {
+            (*list).push(1);
+            (*list).len()
+        });
+        assert_eq!(WITH_DATA.0.0.replace(WITH_DATA.0.0.get() + 1), 4 + length as u32);
+        // SAFETY: as above.
+        ALONE.0.with_mut(|value| unsafe { *value += 1 });
+        FREE.store(true, SeqCst);
+    }
+    for _ in 0..2 {
+        let report = plain().explore(|| {
+            let other = thread::spawn(use_them);
+            use_them();
+            other.join().unwrap();
+            // SAFETY: no other thread is left.
+            assert_eq!(ALONE.0.with(|value| unsafe { *value }), 2);
+        });
+        assert!(report.complete && report.execution_count() > 10, "{report:?}");
+    }
+}
+
+/// What is not put back is no failure of the test, but of its being a model.
+#[test]
+fn what_an_execution_leaves_behind_is_a_divergence() {
+    static LEFT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let report = plain().explore(|| {
+        let other = thread::spawn(|| NUMBER.load(SeqCst));
+        other.join().unwrap();
+        assert_eq!(LEFT.fetch_add(1, SeqCst), 0);
+    });
+    let failure = report.failure.expect("the second execution fails");
+    assert_eq!(failure.kind, FailureKind::Divergence, "{failure}");
+    let expected = "the test passed, and with the same schedule it then failed (panic: assertion `left == right` failed";
+    assert!(failure.message.starts_with(expected), "{failure}");
 }
 
 /// Those of a dependency are no different.
