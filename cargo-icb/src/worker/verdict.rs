@@ -138,12 +138,8 @@ fn completeness(outcome: &Outcome, expects_failure: bool) -> Verdict {
     let reports = || outcome.models.values().filter_map(|told| told.finished.as_ref());
     let bounds = || outcome.models.values().flat_map(|told| &told.bounds);
     if bounds().any(|bound| !bound.complete) {
-        let reason = match reports().find_map(|report| report.stopped) {
-            Some(Stopped::Executions) => "stopped by the limit on executions",
-            Some(Stopped::Duration) => "stopped by the limit on time",
-            Some(Stopped::Interrupt) => "interrupted",
-            _ => "left out executions that no bound describes",
-        };
+        let reason = reports().find_map(|report| report.stopped).and_then(Stopped::reason);
+        let reason = reason.unwrap_or("left out executions that no bound describes");
         return Verdict::Incomplete { reason: reason.to_owned() };
     }
     let exhausted =

@@ -20,6 +20,20 @@ pub enum Stopped {
     States,
 }
 
+impl Stopped {
+    /// Why a search that found nothing is incomplete, in words; `None` if that is not what this says.
+    #[must_use]
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            Stopped::Failure => None,
+            Stopped::Executions => Some("stopped by the limit on executions"),
+            Stopped::Duration => Some("stopped by the limit on time"),
+            Stopped::Interrupt => Some("interrupted"),
+            Stopped::States => Some("stopped by the limit on states"),
+        }
+    }
+}
+
 /// What was done with exactly `bound` preemptions.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -7,6 +7,7 @@ use super::settings::Settings;
 use crate::model::Model;
 use crate::program::Granularity;
 use crate::trace::{Message, Report, Schedule, StrategyKind, table};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -312,7 +313,7 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
 
     /// Explores `f`. The `ICB_*` variables override what was set here, so that `cargo icb` can steer, and it is told
     /// what happens. A search that a limit cuts short without a failure returns: `cargo icb` reports it as incomplete; without
-    /// `cargo icb`, [`explore`](Self::explore) says so in its report.
+    /// `cargo icb`, a line on the standard error says so, with what is proved, and so does the report of [`explore`](Self::explore).
     ///
     /// # Panics
     /// With the rendered report if a failure is found, with one sentence if the settings are wrong, and inside another
@@ -337,7 +338,13 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         };
         let model = NEXT_MODEL.fetch_add(1, Ordering::Relaxed);
         let (weak_memory, auto_advance) = (settings.weak_memory, settings.auto_advance);
+        let may_be_cut_short = !channel.is_open()
+            && !matches!(settings.strategy, StrategyKind::Random { .. } | StrategyKind::Priority { .. });
         let report = Worker { settings, channel, model }.run(&closure(f));
+        if may_be_cut_short && let Some(sentence) = cut_short(&report) {
+            // Not by a macro: of a test that passes, the test harness shows nothing that these print.
+            let _ = writeln!(std::io::stderr(), "icb: {sentence}");
+        }
         if let Some(failure) = report.failure {
             let options = table::Options { width: 100, ..table::Options::default() };
             let text = table::render(&failure, &options).to_plain_string();
@@ -389,6 +396,21 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         }
         super::modelled::explore(&self.settings, model)
     }
+}
+
+/// That a limit has cut a search short which has found nothing, and what is proved all the same.
+fn cut_short(report: &Report) -> Option<String> {
+    let reason = report.stopped?.reason()?;
+    let proved = match report.proved_bound() {
+        Some(bound) => {
+            let s = if bound == 1 { "" } else { "s" };
+            format!("no failure in any execution with at most {bound} preemption{s}")
+        }
+        None => "nothing".to_owned(),
+    };
+    let test = std::thread::current().name().map_or(String::new(), |name| format!("{name} is "));
+    let count = report.execution_count();
+    Some(format!("{test}incomplete: {reason} after {count} executions; proved: {proved}"))
 }
 
 fn closure<F: Fn() + Send + Sync + 'static>(f: F) -> Closure {

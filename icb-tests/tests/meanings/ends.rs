@@ -484,3 +484,25 @@ fn stacks_are_used_again_after_panics_that_an_end_has_interrupted() {
         assert!(!std::thread::panicking(), "the replay has left a panic");
     }
 }
+
+/// Run by the next test.
+#[test]
+#[ignore]
+fn is_cut_short() {
+    plain().max_executions(2).check(|| {
+        let other = thread::spawn(thread::yield_now);
+        thread::yield_now();
+        other.join().unwrap();
+    });
+}
+
+/// Of a test that passes, the harness shows nothing that is printed.
+#[test]
+fn without_the_tool_a_line_says_that_a_search_was_cut_short() {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", "--ignored", "ends::is_cut_short"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let expected = "icb: ends::is_cut_short is incomplete: stopped by the limit on executions after 2 executions; proved: \
+                    no failure in any execution with at most 1 preemption\n";
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
+}
