@@ -169,7 +169,8 @@ fn what_an_execution_leaves_behind_is_a_divergence() {
     });
     let failure = report.failure.expect("the second execution fails");
     assert_eq!(failure.kind, FailureKind::Divergence, "{failure}");
-    let expected = "the test passed, and with the same schedule it then failed (panic: assertion `left == right` failed";
+    let expected =
+        "the test passed, and with the same schedule it then failed (panic: assertion `left == right` failed";
     assert!(failure.message.starts_with(expected), "{failure}");
 }
 
