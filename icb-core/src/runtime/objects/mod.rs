@@ -50,6 +50,9 @@ pub(crate) struct Object {
     readers: Vec<u32>,
 }
 
+/// Of so many objects that a spinning thread reads each is named.
+const MAX_NAMED_READS: usize = 3;
+
 /// The state by kind.
 #[derive(Debug, Default)]
 pub(crate) enum State {
@@ -321,7 +324,7 @@ impl Execution {
             return format!("{who} repeats itself until another thread changes something that it touches");
         }
         if self.threads[thread].awaiting {
-            return format!("{who} spins until one of the values it reads changes");
+            return format!("{who} spins until {} changes", self.words_of_reads(thread));
         }
         match operation.action {
             Action::Lock => format!("{who} waits for Mutex {object}{held}"),
@@ -358,6 +361,22 @@ impl Execution {
             Action::Park { .. } => format!("{who} is parked and nobody unparks it"),
             other => format!("{who} is about to perform {other:?}"),
         }
+    }
+
+    /// What a spinning thread has read in its last turn, one of which is to change.
+    fn words_of_reads(&self, thread: usize) -> String {
+        let mut objects: Vec<usize> =
+            self.threads[thread].reads.iter().map(|read| read.object as usize).collect();
+        objects.sort_unstable();
+        objects.dedup();
+        if !(1..=MAX_NAMED_READS).contains(&objects.len()) {
+            return "one of the values it reads".to_owned();
+        }
+        let name = |&object: &usize| {
+            let class = if matches!(self.objects[object].state, State::Plain) { "atomic" } else { "object" };
+            format!("{class} {}", ObjectId::new(object))
+        };
+        objects.iter().map(name).collect::<Vec<_>>().join(" or ")
     }
 
     /// Applies the operation that the running thread has announced.
