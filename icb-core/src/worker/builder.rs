@@ -151,7 +151,7 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
-    /// Stops after so many executions; the report is then incomplete.
+    /// Stops after so many executions, those that a reduction gives up half-way included; the report is then incomplete.
     #[must_use]
     pub fn max_executions(mut self, count: u64) -> Self {
         self.settings.max_executions = Some(count);
