@@ -322,6 +322,8 @@ impl Run<'_> {
             if self.tests[task.test].executable.unchanged {
                 let most = self.arguments.search.max_time.unwrap_or(MAX_REAL_SECONDS);
                 if let Some(reason) = unmodelled(failure) {
+                    let root = format!("{}/", self.workspace.root.display());
+                    let reason = reason.replace(&root, "");
                     return self.run_for_real(task, reason, most);
                 }
                 if may_come_to_an_end(failure) {
@@ -452,8 +454,8 @@ fn unmodelled(failure: &Failure) -> Option<String> {
         }
         FailureKind::Blocked if failure.thread.is_some() => Some(first_line.to_owned()),
         FailureKind::Blocked => {
-            let place = failure.location.as_ref().map_or_else(String::new, |place| format!(" after {place}"));
-            Some(format!("it blocks, or computes very long, outside the model{place}"))
+            let what = first_line.split_once(": ").map_or(first_line, |(what, _)| what);
+            Some(without_registries(what))
         }
         FailureKind::StepLimit if failure.bound == 0 && failure.execution <= 1 => {
             let place =

@@ -104,7 +104,10 @@ fn understand(outcome: &Outcome, replay: &Replay<'_>) -> Replayed {
         if failure.schedule.entries().is_empty() {
             failure.schedule = replay.schedule.clone();
         }
-        failure.trace = Trace { schedule: failure.schedule.clone(), ..told.traced.clone() };
+        // Where it stood, if that is known, has come with the failure.
+        let failure_backtrace = std::mem::take(&mut failure.trace.failure_backtrace);
+        failure.trace =
+            Trace { schedule: failure.schedule.clone(), failure_backtrace, ..told.traced.clone() };
     }
     if failure.kind == FailureKind::Divergence {
         Replayed::Diverges(Box::new(failure))

@@ -56,6 +56,7 @@ mod time_stamps;
 mod turns;
 mod uses;
 mod weak;
+mod whereabouts;
 
 pub use crate::mixing::mixed;
 pub use accesses::{instrumented, unseen};
@@ -93,3 +94,4 @@ pub use registers::Registers;
 pub use running::note_registers;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use time_stamps::{let_go_of_counter, trap_counter};
+pub use whereabouts::Carrier;

@@ -192,6 +192,14 @@ pub fn place_in_program(frames: &[Frame]) -> Option<&SourceLocation> {
     frames.iter().filter(|frame| frames::is_of_program(frame)).find_map(|frame| frame.location.as_ref())
 }
 
+/// The function that the innermost place of the program under test has called, if the backtrace goes on from there.
+#[cfg(feature = "runtime")]
+#[must_use]
+pub(crate) fn called_by_program(frames: &[Frame]) -> Option<&str> {
+    let caller = frames.iter().position(|frame| frames::is_of_program(frame) && frame.location.is_some())?;
+    frames[..caller].last().map(|frame| frame.function.as_str())
+}
+
 /// A place where something was done, unless it is one of the machinery (a `drop` of std's tells no other): then the innermost one of the
 /// program that has led there.
 #[cfg(feature = "runtime")]

@@ -3,8 +3,9 @@
 
 use super::beside;
 use super::channel::Channel;
-use crate::runtime::Heartbeat;
-use crate::trace::{Failure, FailureKind, Message};
+use crate::runtime::{Carrier, Heartbeat};
+use crate::symbols;
+use crate::trace::{Failure, FailureKind, Frame, Message, table};
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,6 +80,7 @@ impl Drop for Watchdog {
 struct WatchedThread {
     /// Where it says how the thread fares; `None` where it does not.
     stat: Option<String>,
+    carrier: Carrier,
 }
 
 impl WatchedThread {
@@ -88,7 +90,7 @@ impl WatchedThread {
         let stat = Some(format!("/proc/self/task/{}/stat", unsafe { libc::gettid() }));
         #[cfg(not(target_os = "linux"))]
         let stat = None;
-        WatchedThread { stat }
+        WatchedThread { stat, carrier: Carrier::current() }
     }
 
     /// Whether the thread could go on, or waits for something; and the processor time that it has had, in ticks of the system.
@@ -131,8 +133,11 @@ fn watch(
             {
                 continue;
             }
-            let mut failure = Failure::new(FailureKind::Blocked, message(heartbeat, patience));
-            failure.location = heartbeat.place();
+            let computes = watched.state().is_some_and(|(runs, _)| runs);
+            // SAFETY: it has taken no step, and joins this thread before it ends.
+            let stack = unsafe { watched.carrier.stack_for_good(PATIENCE_WITH_THREAD) };
+            let mut failure =
+                standing(&stack, computes, patience).unwrap_or_else(|| elsewhere(heartbeat, patience));
             failure.execution = pulse.0;
             return Some(failure);
         }
@@ -140,15 +145,49 @@ fn watch(
     None
 }
 
-fn message(heartbeat: &Heartbeat, patience: Duration) -> String {
-    let after = heartbeat.place().map_or_else(
+/// How long a thread may take to say where it stands.
+const PATIENCE_WITH_THREAD: Duration = Duration::from_secs(1);
+
+/// What may be waited for that is not under icb's control.
+const OUTSIDE: &str = "a lock of the real std or of C code, a file, a socket, a child process";
+
+const MORE_TIME: &str = "or give more time with ICB_WATCHDOG_SECONDS";
+
+/// The failure of a thread that is known to stand there. What happened is said up to the first colon and blank, and then what may be done.
+fn standing(stack: &[usize], computes: bool, patience: Duration) -> Option<Failure> {
+    let frames: Vec<Frame> = stack.iter().flat_map(|&address| symbols::frames(address)).collect();
+    let place = table::place_in_program(&frames)?.clone();
+    let called = table::called_by_program(&frames).map_or(String::new(), |f| format!("in {f}, called "));
+    let (does, advice) = match computes {
+        true => ("computes", "let it do less there".to_owned()),
+        false => (
+            "blocks",
+            format!("icb does not control what it waits for there ({OUTSIDE}?); use icb_std's type there"),
+        ),
+    };
+    let message = format!(
+        "the test {does} {called}at {place}, and takes no step for {:.1} s: {advice}, {MORE_TIME}",
+        patience.as_secs_f64()
+    );
+    let mut failure = Failure::new(FailureKind::Blocked, message);
+    failure.location = Some(place);
+    failure.trace.failure_backtrace = frames;
+    Some(failure)
+}
+
+/// The same, where only the last step is known.
+fn elsewhere(heartbeat: &Heartbeat, patience: Duration) -> Failure {
+    let place = heartbeat.place();
+    let after = place.as_ref().map_or_else(
         || "before its first step".to_owned(),
         |place| format!("after the operation at {place}"),
     );
-    format!(
-        "no step for {:.1} s, {after}: the test computes very long there, or blocks in something that is not under icb's control \
-         (a lock of the real std or of C code, a file, a socket, a child process); use icb_std's type there, or give more time \
-         with ICB_WATCHDOG_SECONDS",
+    let message = format!(
+        "the test takes no step for {:.1} s {after}: it computes very long there, or blocks in something that is not under icb's \
+         control ({OUTSIDE}); use icb_std's type there, {MORE_TIME}",
         patience.as_secs_f64()
-    )
+    );
+    let mut failure = Failure::new(FailureKind::Blocked, message);
+    failure.location = place;
+    failure
 }

@@ -220,7 +220,17 @@ pub fn is_machinery_file(file: &str) -> bool {
         in_package |= package(component)
             && matches!(components.peek(), Some(&("src" | "harness" | "loom" | "shuttle")));
     }
-    in_package || file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
+    in_package
+        || file.starts_with("/rustc/")
+        || file.contains("/rustlib/src/rust/library/")
+        || is_of_c_library(&file)
+}
+
+/// Whether a file is one of the system's C library, where its debug information is there: it names them as its build did.
+fn is_of_c_library(file: &str) -> bool {
+    let is_relative = file.starts_with("./") || file.starts_with("../");
+    let is_c = [".c", ".h", ".S"].iter().any(|extension| file.ends_with(extension));
+    is_relative && is_c || file.contains("/sysdeps/unix/sysv/")
 }
 
 /// Whether a file belongs to a package that is not of the workspace: cargo keeps those in directories of its own.
