@@ -562,6 +562,10 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "DIRECTORY")]
     #[serde(skip)]
     pub(crate) target_dir: Option<PathBuf>,
+    /// Where the mirrored std is kept, which is built once for all packages [default: the user's cache]
+    #[arg(long, value_name = "DIRECTORY", env = "ICB_CACHE_DIR")]
+    #[serde(skip)]
+    pub(crate) cache_dir: Option<PathBuf>,
     /// How many compilers, and then how many tests, run at a time [default: number of cores]
     #[arg(short, long, value_name = "N", alias = "test-threads", value_parser = parse_jobs, allow_negative_numbers = true)]
     #[serde(skip)]

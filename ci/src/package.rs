@@ -62,6 +62,7 @@ pub(crate) fn package(root: &Path) -> Result<String, String> {
     }
     let mut test = Command::new(built.join("debug").join("cargo-icb"));
     test.args(["icb", "test", "--target-dir"]).arg(built.join("tried")).current_dir(&tried);
+    test.env("ICB_CACHE_DIR", built.join("icb-cache"));
     for name in ["RUSTC_BOOTSTRAP", "CARGO", "ICB_PACK"] {
         test.env_remove(name);
     }

@@ -27,11 +27,18 @@ pub fn target(temporary: &str) -> PathBuf {
     Path::new(temporary).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
+/// Where the tool that is tested keeps the mirrored std: not with what the user has.
+#[must_use]
+pub fn cache(temporary: &str) -> PathBuf {
+    target(temporary).join("icb-cache")
+}
+
 /// A command that runs the tool.
 #[must_use]
 pub fn command(temporary: &str) -> Command {
     let mut command = Command::new(built(temporary));
     without_settings(&mut command);
+    command.env("ICB_CACHE_DIR", cache(temporary));
     command
 }
 

@@ -133,6 +133,8 @@ fn bad_input_is_refused_in_one_sentence() {
     std::fs::create_dir_all(target()).and_then(|()| std::fs::write(&file, "")).unwrap();
     icb_into(&file, "cases", "test", &[])
         .check(USAGE, &["no-directory", "name another directory with --target-dir"]);
+    icb_with("unchanged", "test one_thread", &[("ICB_CACHE_DIR", file.to_str().unwrap())])
+        .check(USAGE, &["no-directory", "name another directory with --cache-dir"]);
     let said = icb_with("cases", "test", &[("ICB_MAX_BOUND", "two")]);
     said.check(USAGE, &["'two'", "a bound is a number of preemptions"]);
     // What has no effect is told.

@@ -71,6 +71,7 @@ fn run(line: &str, directory: &Path) -> (i32, String) {
         .args(&rest[1..])
         .current_dir(directory)
         .env("CARGO_NET_OFFLINE", "true")
+        .env("ICB_CACHE_DIR", tool::cache(env!("CARGO_TARGET_TMPDIR")))
         .env("COLUMNS", "120")
         .output()
         .unwrap();

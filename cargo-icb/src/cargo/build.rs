@@ -159,7 +159,7 @@ fn build_unchanged(
     if stand_ins.is_none() || options.accesses {
         recipe.accesses = accesses::decide(workspace, targets, options, &recipe, &lists.seen())?;
     }
-    let facade = facade::prepare(workspace, options, &recipe.triple)?;
+    let (facade, _kept) = facade::prepare(workspace, options, &recipe.triple)?;
     let zero = Zero::new(workspace, lists, facade, stand_ins);
     recipe.directory = zero.directory.clone();
     recipe.zero = Some(zero);

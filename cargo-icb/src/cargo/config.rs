@@ -57,6 +57,16 @@ impl Config {
         Config { tables, directories }
     }
 
+    /// The parts that say how to build, as text.
+    pub(crate) fn of_builds(&self) -> String {
+        let parts = ["build", "env", "host", "profile", "target", "unstable"];
+        let of_builds = |table: &toml::Table| -> toml::Table {
+            let of_part = |part: &str| Some((part.to_owned(), table.get(part)?.clone()));
+            parts.into_iter().filter_map(of_part).collect()
+        };
+        self.tables.iter().map(|table| of_builds(table).to_string()).collect()
+    }
+
     /// Reads the files that cargo reads when it starts here.
     pub(crate) fn here() -> Result<Config, Error> {
         let here = std::env::current_dir().map_err(|error| {

@@ -1,12 +1,13 @@
 //! The mirrored library as crates see it that have never heard of it: built once for each toolchain and target, from
-//! the sources packed into this executable, like a sysroot. It is built apart from the user's graph, so what it is
+//! the sources packed into this executable, like a sysroot, for all workspaces. It is built apart from the user's graph, so what it is
 //! made of stays on the real std even where the user's graph holds the same crates.
 //!
 //! Two harnesses are built: one brings the quarantining allocator, the other leaves the place to a program's own.
 
 use super::assembly_names;
 use super::build::{cargo, run, rustc_version};
-use super::config::bootstrap;
+use super::cache::Entry;
+use super::config::{Config, bootstrap};
 use super::metadata::Workspace;
 use crate::cli::BuildArgs;
 use crate::exit_code::Error;
@@ -41,37 +42,94 @@ pub(crate) struct Facade {
     pub(crate) macros: PathBuf,
 }
 
-/// The facade for a target, built if need be.
-pub(crate) fn prepare(workspace: &Workspace, options: &BuildArgs, triple: &str) -> Result<Facade, Error> {
-    let directory = workspace.directory.join("facade");
-    let key = key(&rustc_version()?, triple);
-    let record = directory.join(format!("built-{triple}.json"));
-    let built = fs::read_to_string(&record).ok().and_then(|text| serde_json::from_str::<Facade>(&text).ok());
-    if let Some(built) = built
-        && built.key == key
-        && [&built.library, &built.harness, &built.plain_harness].into_iter().all(|path| path.exists())
-    {
-        return Ok(built);
+/// The facade for a target, built if need be. It stays as it is as long as the entry is there.
+pub(crate) fn prepare(
+    workspace: &Workspace,
+    options: &BuildArgs,
+    triple: &str,
+) -> Result<(Facade, Entry), Error> {
+    let version = rustc_version()?;
+    let settings = settings(&Config::here()?, std::env::vars());
+    let name = format!("facade-{}", digest((env!("CARGO_PKG_VERSION"), &version, triple, &settings)));
+    let entry = Entry::open(workspace, options, &name)?;
+    let key = key(&version, triple, &settings);
+    let record = entry.directory.join("built.json");
+    if let Some(built) = built(&record, &key) {
+        return Ok((built, entry));
     }
+    entry.write()?;
+    // Another process may have been quicker.
+    if built(&record, &key).is_none() {
+        make(&entry.directory, &record, key, options, triple)?;
+        entry.remove_old_ones();
+    }
+    entry.read()?;
+    let built = fs::read_to_string(&record).ok().and_then(|text| serde_json::from_str(&text).ok());
+    let built = built.ok_or_else(|| {
+        Error::Usage(format!("{} was removed while it was used; start again", entry.directory.display()))
+    })?;
+    Ok((built, entry))
+}
+
+/// The facade that is there, if it is what is asked for.
+fn built(record: &Path, key: &str) -> Option<Facade> {
+    let built: Facade = serde_json::from_str(&fs::read_to_string(record).ok()?).ok()?;
+    let is_there =
+        [&built.library, &built.harness, &built.plain_harness].into_iter().all(|path| path.exists());
+    (built.key == key && is_there).then_some(built)
+}
+
+fn make(
+    directory: &Path,
+    record: &Path,
+    key: String,
+    options: &BuildArgs,
+    triple: &str,
+) -> Result<(), Error> {
     let source = directory.join("source");
     unpack(&source)?;
-    notice::say("    Building the mirrored std, once for this toolchain");
-    let (library, plain_harness) = build(&source, &directory, options, triple, &[])?;
-    let (_, harness) = build(&source, &directory, options, triple, &["--features", "allocator"])?;
+    notice::say(format_args!(
+        "    Building the mirrored std, once for this toolchain, in {}",
+        directory.display()
+    ));
+    let (library, plain_harness) = build(&source, directory, options, triple, &[])?;
+    let (_, harness) = build(&source, directory, options, triple, &["--features", "allocator"])?;
     if let Some(libraries) = library.parent() {
         assembly_names::replace(libraries)?;
     }
     let macros = directory.join("target").join("release").join("deps");
     let facade = Facade { key, source, library, harness, plain_harness, macros };
     let text = serde_json::to_string(&facade).map_err(|error| Error::internal("cannot write JSON", error))?;
-    write(&record, &text)?;
-    Ok(facade)
+    write(record, &text)
 }
 
-fn key(version: &str, triple: &str) -> String {
+fn key(version: &str, triple: &str, settings: &str) -> String {
+    digest((SOURCES, version, triple, settings, assembly_names::NAMES))
+}
+
+fn digest(what: impl Hash) -> String {
     let mut hasher = DefaultHasher::new();
-    (SOURCES, version, triple, assembly_names::NAMES).hash(&mut hasher);
+    what.hash(&mut hasher);
     format!("{:016x}", hasher.finish())
+}
+
+/// What changes how cargo builds, but for what [`build`] sets itself.
+fn settings(config: &Config, variables: impl Iterator<Item = (String, String)>) -> String {
+    let is_obeyed = |name: &str| {
+        ["CARGO_PROFILE_RELEASE_", "CARGO_TARGET_", "CARGO_BUILD_", "CARGO_HOST_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+            && !name.ends_with("_DIR")
+            && !name.ends_with("_TMPDIR")
+            && !name.ends_with("_RUNNER")
+            && !name.ends_with("_RUSTFLAGS")
+    };
+    let mut variables: Vec<String> = variables
+        .filter(|(name, _)| is_obeyed(name))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    variables.sort();
+    format!("{}{}", config.of_builds(), variables.join("\n"))
 }
 
 /// Lays the sources out as a workspace of their own. Files that are there already keep their time.
@@ -214,8 +272,9 @@ mod tests {
 
     #[test]
     fn the_key_follows_the_toolchain() {
-        assert_eq!(key("1", "t"), key("1", "t"));
-        assert_ne!(key("1", "t"), key("2", "t"));
-        assert_ne!(key("1", "t"), key("1", "u"));
+        assert_eq!(key("1", "t", ""), key("1", "t", ""));
+        assert_ne!(key("1", "t", ""), key("2", "t", ""));
+        assert_ne!(key("1", "t", ""), key("1", "u", ""));
+        assert_ne!(key("1", "t", ""), key("1", "t", "s"));
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod accesses;
 mod assembly_names;
 pub(crate) mod attempt;
 pub(crate) mod build;
+mod cache;
 pub(crate) mod config;
 pub(crate) mod facade;
 pub(crate) mod metadata;

@@ -89,6 +89,7 @@ fn icb(tool: &Path, manifest: &Path, subcommand: &str, arguments: &[&str]) -> St
             command.env_remove(&name);
         }
     }
+    command.env("ICB_CACHE_DIR", directory().join("icb-cache"));
     if let Some(home) = std::env::var_os("CARGO_HOME") {
         command.env("CARGO_HOME", home);
     }

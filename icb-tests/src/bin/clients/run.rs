@@ -62,7 +62,7 @@ impl Bench {
         command.arg("test").arg("--manifest-path").arg(manifest);
         command.arg("--target-dir").arg(self.directory.join("target"));
         command.args(arguments.split_whitespace()).env("COLUMNS", "140");
-        command.env(RESOLVER.0, RESOLVER.1);
+        command.env(RESOLVER.0, RESOLVER.1).env("ICB_CACHE_DIR", self.directory.join("icb-cache"));
         // What cargo has set for this process is not meant for what it starts.
         command.env_remove("CARGO_MANIFEST_DIR").env_remove("RUSTC_BOOTSTRAP");
         let (code, text) = match command.output() {
