@@ -518,6 +518,7 @@ impl Execution {
         if let Some(observer) = self.observer {
             super::lookups::look_up(&mut self.threads.mine().idle, || {
                 let symbol = super::image::symbol(address);
+                let symbol = symbol.and_then(|(name, offset)| (offset == 0).then_some(name));
                 let info = ObjectInfo {
                     id,
                     class,

@@ -74,32 +74,48 @@ pub fn initial_bytes(address: usize, len: usize) -> Option<&'static [u8]> {
     Some(&region.bytes[address - region.start..][..len])
 }
 
-/// Variables by address and size, in order, from the symbol table of the executable. Without one there are none.
-fn variables() -> Vec<(usize, usize)> {
-    let read = || {
-        let file = fs::File::open("/proc/self/exe").ok()?;
-        // SAFETY: the executable of a running process is not written to.
-        let bytes = unsafe { memmap2::Mmap::map(&file).ok()? };
-        let file = object::File::parse(&*bytes).ok()?;
-        let of_data =
-            |symbol: &object::Symbol<'_, '_>| symbol.kind() == SymbolKind::Data && symbol.size() > 0;
-        let base = SEGMENTS.get_or_init(segments).first().map_or(0, |segment| segment.base);
-        let place =
-            |symbol: object::Symbol<'_, '_>| (base + symbol.address() as usize, symbol.size() as usize);
-        let mut found: Vec<(usize, usize)> = file.symbols().filter(of_data).map(place).collect();
-        found.sort_unstable();
-        Some(found)
-    };
-    read().unwrap_or_default()
+/// A variable of the executable.
+#[derive(Debug)]
+struct Variable {
+    start: usize,
+    size: usize,
+    /// As the linker knows it.
+    name: Box<[u8]>,
+}
+
+/// Variables in the order of their addresses, from the symbol table of the executable. Without one there are none.
+fn variables() -> &'static [Variable] {
+    static VARIABLES: OnceLock<Vec<Variable>> = OnceLock::new();
+    VARIABLES.get_or_init(|| read_variables().unwrap_or_default())
+}
+
+fn read_variables() -> Option<Vec<Variable>> {
+    let file = fs::File::open("/proc/self/exe").ok()?;
+    // SAFETY: the executable of a running process is not written to.
+    let bytes = unsafe { memmap2::Mmap::map(&file).ok()? };
+    let file = object::File::parse(&*bytes).ok()?;
+    let base = SEGMENTS.get_or_init(segments).first().map_or(0, |segment| segment.base);
+    let of_data = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.size() > 0);
+    let mut found: Vec<Variable> = of_data
+        .map(|symbol| Variable {
+            start: base + symbol.address() as usize,
+            size: symbol.size() as usize,
+            name: symbol.name_bytes().unwrap_or_default().into(),
+        })
+        .collect();
+    found.sort_unstable_by_key(|variable| (variable.start, variable.size));
+    Some(found)
+}
+
+fn variable_at(address: usize) -> Option<&'static Variable> {
+    let next = variables().partition_point(|variable| variable.start <= address);
+    let variable = variables().get(next.checked_sub(1)?)?;
+    (address < variable.start + variable.size).then_some(variable)
 }
 
 /// The variable around an address: where it starts, and its size.
 pub(super) fn variable(address: usize) -> Option<(usize, usize)> {
-    static VARIABLES: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
-    let variables = VARIABLES.get_or_init(variables);
-    let next = variables.partition_point(|&(start, _)| start <= address);
-    let &(start, size) = variables.get(next.checked_sub(1)?)?;
-    (address < start + size).then_some((start, size))
+    variable_at(address).map(|variable| (variable.start, variable.size))
 }
 
 #[derive(Debug)]
@@ -275,19 +291,14 @@ pub(super) fn writable() -> &'static [(usize, usize)] {
     })
 }
 
-/// The name of the static at this address, where the symbol table knows it.
-pub(super) fn symbol(address: *const ()) -> Option<String> {
+/// The name of the static around this address, where the symbol table knows it, and how far behind its beginning the address is.
+pub(super) fn symbol(address: *const ()) -> Option<(String, usize)> {
     if address.is_null() || !contains(address) {
         return None;
     }
-    let mut name = None;
-    backtrace::resolve(address.cast_mut().cast(), |symbol| {
-        let here = symbol.addr().is_some_and(|start| start.addr() == address.addr());
-        if here && name.is_none() {
-            name = symbol.name().map(|n| n.to_string());
-        }
-    });
-    name
+    let variable = variable_at(address.addr())?;
+    // Without the hash that the compiler has put behind it.
+    Some((format!("{:#}", backtrace::SymbolName::new(&variable.name)), address.addr() - variable.start))
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -305,6 +316,15 @@ mod tests {
         assert_eq!(variable((&raw const PAIR[1]).addr()), Some(expected));
         let initial = initial_bytes(expected.0, expected.1).unwrap();
         assert_eq!(initial, [1, 0, 0, 0, 2, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_variable_is_known_by_its_name() {
+        static PAIR: [AtomicU32; 2] = [AtomicU32::new(1), AtomicU32::new(2)];
+        let (name, offset) = symbol((&raw const PAIR[1]).cast()).unwrap();
+        assert!(name.ends_with("::a_variable_is_known_by_its_name::PAIR"), "{name}");
+        assert_eq!(offset, 4);
+        assert_eq!(symbol((&raw const *Box::new(1)).cast()), None);
     }
 
     #[test]

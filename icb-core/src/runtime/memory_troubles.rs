@@ -112,17 +112,29 @@ impl Execution {
     fn fail_by_race(&mut self, hooked: Hooked, earlier: EarlierAccess) {
         let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
         let second = self.memory_access(earlier.address, self.current, hooked.write, hooked.place);
-        self.fail_by_unordered([first, second], ["", ""]);
+        self.fail_by_unordered([first, second], ["", ""], Some(earlier.address));
     }
 
-    /// Two accesses race, the earlier one first. `kinds`: what stands before the word for each.
-    pub(super) fn fail_by_unordered(&mut self, accesses: [RaceAccess; 2], kinds: [&str; 2]) {
+    /// Two accesses race, the earlier one first. `kinds`: what stands before the word for each. `memory`: an address in plain memory, which has no
+    /// name of its own.
+    pub(super) fn fail_by_unordered(
+        &mut self,
+        accesses: [RaceAccess; 2],
+        kinds: [&str; 2],
+        memory: Option<usize>,
+    ) {
         let told = |index: usize| {
             let access: &RaceAccess = &accesses[index];
             side(access, &format!("{}{}", kinds[index], verb(access)))
         };
-        let message = format!("{} and {} are not ordered by happens-before", told(0), told(1));
+        let mut message = format!("{} and {} are not ordered by happens-before", told(0), told(1));
+        let memory = memory.filter(|_| self.observer.is_some());
+        if let Some(variable) = memory.and_then(|address| super::allocator::aside(|| static_words(address))) {
+            message += &format!(", in {variable}");
+        }
         let mut failure = Failure::new(FailureKind::DataRace, message);
+        failure.memory = memory.map_or_else(Vec::new, |address| self.ledger.history(address));
+        failure.memory.retain(|event| event.kind == MemoryEventKind::Allocated);
         failure.location = accesses[1].location.clone();
         failure.race = Some(Box::new(accesses));
         self.fail(failure);
@@ -236,6 +248,15 @@ pub(super) fn side(access: &RaceAccess, verb: &str) -> String {
         Some(location) => format!("{verb} by {} at {location}", access.thread),
         None => format!("{verb} by {}", access.thread),
     }
+}
+
+/// The static that the address is in: `the static app::COUNT`.
+fn static_words(address: usize) -> Option<String> {
+    let (name, offset) = super::image::symbol(std::ptr::without_provenance(address))?;
+    Some(match offset {
+        0 => format!("the static {name}"),
+        offset => format!("the static {name}, {offset} bytes behind its beginning"),
+    })
 }
 
 pub(super) fn verb(access: &RaceAccess) -> &'static str {

@@ -195,7 +195,7 @@ impl Execution {
             second.location = self.threads[self.current].location.and_then(Place::location);
             second.after_steps = Some(self.step_count - 1);
         }
-        self.fail_by_unordered([first, second], ["plain ", "atomic "]);
+        self.fail_by_unordered([first, second], ["plain ", "atomic "], Some(earlier.address));
     }
 
     /// A plain access of the running thread is not ordered with an earlier atomic one.
@@ -209,6 +209,6 @@ impl Execution {
             false => self.earlier_use(id, earlier),
         };
         let second = self.memory_access(hooked.address, self.current, hooked.write, hooked.place);
-        self.fail_by_unordered([first, second], ["atomic ", "plain "]);
+        self.fail_by_unordered([first, second], ["atomic ", "plain "], Some(hooked.address));
     }
 }

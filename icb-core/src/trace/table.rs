@@ -189,7 +189,11 @@ pub fn render(failure: &Failure, options: &Options) -> Rendered {
 /// The innermost place of a backtrace that belongs to the program under test.
 #[must_use]
 pub fn place_in_program(frames: &[Frame]) -> Option<&SourceLocation> {
-    frames.iter().filter(|frame| frames::is_of_program(frame)).find_map(|frame| frame.location.as_ref())
+    let places = || {
+        frames.iter().filter(|frame| frames::is_of_program(frame)).filter_map(|frame| frame.location.as_ref())
+    };
+    // Of what the compiler has put in by itself it tells the file only.
+    places().find(|place| place.line > 0).or_else(|| places().next())
 }
 
 /// The function that the innermost place of the program under test has called, if the backtrace goes on from there.

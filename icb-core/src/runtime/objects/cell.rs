@@ -68,7 +68,7 @@ impl Execution {
         }
         let (first, second) =
             (self.race_access(cell, earlier.thread, earlier.write), self.race_access(cell, me, write));
-        self.fail_by_unordered([first, second], ["", ""]);
+        self.fail_by_unordered([first, second], ["", ""], None);
         true
     }
 

@@ -140,9 +140,6 @@ impl<'a> Names<'a> {
         let Some(info) = self.trace.objects.iter().find(|info| info.id == object) else {
             return object.to_string();
         };
-        if let Some(symbol) = &info.symbol {
-            return if detail == Detail::Full { symbol.clone() } else { last_segment(symbol).to_owned() };
-        }
         if let Some(label) = self.variables.get(&object).filter(|_| detail != Detail::Numbers) {
             return label.clone();
         }
@@ -284,8 +281,15 @@ fn labels(trace: &Trace, mut variables: HashMap<ObjectId, String>) -> HashMap<Ob
             *name = format!("Arc {name}");
         }
     }
-    // The name of a static is known for certain.
-    variables.retain(|id, _| trace.objects.iter().any(|info| info.id == *id && info.symbol.is_none()));
+    // The name of a static is known for certain; of a part of it (`COUNT.0`) the source says more.
+    for info in &trace.objects {
+        if let Some(symbol) = &info.symbol {
+            let name = last_segment(symbol);
+            if !variables.get(&info.id).is_some_and(|known| known.starts_with(name)) {
+                variables.insert(info.id, name.to_owned());
+            }
+        }
+    }
     let mut uses: HashMap<String, usize> = HashMap::new();
     for name in variables.values() {
         *uses.entry(name.clone()).or_default() += 1;
