@@ -31,6 +31,13 @@ where
     Builder::new().check(f);
 }
 
+/// For the test harness: what the first thread of executions is called.
+#[cfg(icb)]
+#[doc(hidden)]
+pub fn name_first_thread(name: &str) {
+    crate::thread::name_first(name);
+}
+
 /// A number below `n`: in a model every one is tried, at no cost against the bound. Outside a model, and without
 /// `cfg(icb)`, it is 0; for `n` = 0 as well.
 #[track_caller]

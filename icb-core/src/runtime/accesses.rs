@@ -260,7 +260,7 @@ impl Execution {
     /// Memory is accessed that the execution had not touched before: it may be on the stack of another thread, or a static.
     #[cold]
     fn note_new_memory(&mut self, hooked: Hooked) {
-        aside(|| self.statics.keep_data(std::ptr::without_provenance(hooked.address)));
+        aside(|| self.statics.keep_granule(hooked.address));
         self.note_reached(hooked.address, hooked.size);
     }
 
@@ -366,6 +366,8 @@ impl Execution {
         }
         if self.shadow.granule_count() != count {
             self.note_new_memory(hooked);
+        } else if self.statics.is_crowded(hooked.address) {
+            aside(|| self.statics.keep_data(std::ptr::without_provenance(hooked.address)));
         }
         if self.notes_accesses {
             self.note_access(hooked);

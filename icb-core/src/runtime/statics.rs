@@ -1,6 +1,7 @@
 //! Statics of the program under test that an execution has used, and how they come back to what they were: every
 //! execution is to begin with the same program.
 
+use super::accesses::GRANULE;
 use super::image;
 
 /// Variables that are larger are left alone.
@@ -17,6 +18,8 @@ pub(super) struct Statics {
     variables: Vec<(usize, &'static [u8])>,
     /// Variables that held something else: first address, and size.
     changed: Vec<(usize, usize)>,
+    /// Granules of plain memory that belong to several variables and have been used.
+    crowded: Vec<usize>,
 }
 
 impl Statics {
@@ -26,6 +29,8 @@ impl Statics {
             return;
         }
         self.keep_variable(address);
+        // It may be known from now on as a granule that has been used.
+        self.note_granule(address.addr());
         let mut bytes = [0; 16];
         let size = size.min(bytes.len());
         let address = address.cast_mut().cast::<u8>();
@@ -67,6 +72,32 @@ impl Statics {
         if image::contains(address) {
             self.keep_variable(address);
         }
+    }
+
+    /// The same for plain memory, of which a granule is used for the first time.
+    pub(super) fn keep_granule(&mut self, address: usize) {
+        let address: *const () = std::ptr::without_provenance(address);
+        if !image::contains(address) {
+            return;
+        }
+        self.keep_variable(address);
+        self.note_granule(address.addr());
+    }
+
+    /// A granule is used for the first time.
+    fn note_granule(&mut self, address: usize) {
+        let granule = address / GRANULE;
+        let ends = [granule * GRANULE, granule * GRANULE + GRANULE - 1].map(image::variable);
+        if ends[0] != ends[1] || ends[0].is_none() {
+            self.crowded.push(granule);
+        }
+    }
+
+    /// Whether variables in this granule may have been used while others were not: an access there is told by
+    /// [`keep_data`](Self::keep_data).
+    #[inline(always)]
+    pub(super) fn is_crowded(&self, address: usize) -> bool {
+        !self.crowded.is_empty() && self.crowded.contains(&(address / GRANULE))
     }
 
     pub(super) fn is_empty(&self) -> bool {

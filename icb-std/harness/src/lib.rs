@@ -71,7 +71,9 @@ mod explored {
         let (body, expected) = (body(test), test.desc.should_panic);
         let mut desc = test.desc.clone();
         desc.should_panic = ShouldPanic::No;
+        let name = desc.name.to_string();
         let explore = move || {
+            icb_std::model::name_first_thread(&name);
             Builder::new().check(move || execution(body, expected));
             Ok(())
         };

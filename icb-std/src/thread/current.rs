@@ -5,7 +5,15 @@ use ::std::fmt;
 use ::std::hash::{Hash, Hasher};
 use ::std::num::NonZero;
 use ::std::ptr::NonNull;
-use ::std::sync::Arc;
+use ::std::sync::{Arc, OnceLock};
+
+/// What the first thread of executions is called, if it is not `main`.
+static FIRST: OnceLock<Box<str>> = OnceLock::new();
+
+/// Names the first thread of all executions to come, once and for all.
+pub(crate) fn name_first(name: &str) {
+    FIRST.get_or_init(|| name.into());
+}
 
 /// Mirrors `std::thread::ThreadId`. In an execution threads are numbered from 1 in the order of their spawn.
 #[derive(Eq, PartialEq, Clone, Copy, Hash)]
@@ -174,12 +182,13 @@ impl Thread {
         })
     }
 
-    /// Mirrors `std::thread::Thread::name`. The thread that runs a test closure is called `main`.
+    /// Mirrors `std::thread::Thread::name`. The thread that runs a test closure is called `main`; the one of a test that knows nothing of
+    /// icb, as by Rust's own harness, like the test.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self.view() {
             View::Real(thread) => thread.name(),
-            View::Modelled(door::ThreadId::MAIN, ..) => Some("main"),
+            View::Modelled(door::ThreadId::MAIN, ..) => Some(FIRST.get().map_or("main", |name| name)),
             View::Modelled(_, _, name) => name,
         }
     }

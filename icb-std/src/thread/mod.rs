@@ -16,6 +16,7 @@ mod packet;
 mod scope;
 
 pub use builder::{Builder, JoinHandle, spawn};
+pub(crate) use current::name_first;
 pub use current::{Thread, ThreadId, current};
 pub use local::{AccessError, LocalKey};
 pub use scope::{Scope, ScopedJoinHandle, scope};
