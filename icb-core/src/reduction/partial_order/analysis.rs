@@ -388,11 +388,12 @@ impl PartialOrder {
             && self.events.thread_object(thread).is_some_and(|object| event.footprint.writes(object))
     }
 
-    /// Whether the thread, which waits on a condvar, could go on early where it began to wait, but not before this event, because somebody had the
-    /// mutex then: who lets go of that may do so before the event.
+    /// Whether the thread, which waits on a condvar, could go on early where it began to wait, or because nobody else could, but not before this
+    /// event, because somebody had the mutex then: who lets go of that may do so before the event.
     fn could_wake_without(&self, index: usize, thread: usize) -> bool {
         let Some(&wait) = self.events.of(thread).last() else { return false };
-        let could = |node: usize| self.nodes[node].is_early(thread);
+        let could =
+            |node: usize| self.nodes[node].early.contains(thread) || self.nodes[node].enabled.contains(thread);
         could(wait as usize + 1) && !could(index)
     }
 
