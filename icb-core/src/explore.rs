@@ -387,8 +387,10 @@ fn check_determinism(program: &mut dyn Program) -> Option<Failure> {
     let (second, outcome) = Signature::of_default(program);
     let difference = first.difference(&second).or_else(|| match outcome.end {
         End::Failed(failure) => Some(format!(
-            "the test passed, and with the same schedule it then failed ({failure}): it depends on something that the first execution \
-             has left behind, or on something outside the model (a global that is not of the mirrored std, the real clock, a file)",
+            "the test passed, and with the same schedule it then failed ({}): it depends on something that the first execution \
+             has left behind, or on something outside the model (a global that is not of the mirrored std, an environment variable, \
+             the real clock, a file)",
+            failure.to_string().lines().next().unwrap_or_default()
         )),
         _ => None,
     })?;

@@ -232,7 +232,7 @@ impl Signature {
         }
         Some(format!(
             "at step {first} the test did two different things with one schedule (first time: {one}; second time: {two}): it depends on \
-             something outside the model (the real clock, random hashing, an address, a global, a file)",
+             something outside the model (the real clock, random hashing, an address, a global, an environment variable, a file)",
         ))
     }
 

@@ -482,7 +482,7 @@ pub trait Program {
 pub(crate) fn divergence_message(step: u64) -> String {
     format!(
         "the test did something else than before at step {step}, although it was given the same schedule: it depends \
-         on something outside the model (the real clock, random hashing, an address, a global, a file)"
+         on something outside the model (the real clock, random hashing, an address, a global, an environment variable, a file)"
     )
 }
 

@@ -5,7 +5,7 @@ use super::running::{running, running_at_all};
 use super::threads::PanicNote;
 use crate::program::End;
 use crate::trace::table::{in_program, is_machinery_file, is_of_program};
-use crate::trace::{Failure, FailureKind, Frame, SourceLocation, ThreadId};
+use crate::trace::{Action, Failure, FailureKind, Frame, SourceLocation, ThreadId};
 use std::any::Any;
 use std::panic::{Location, PanicHookInfo};
 use std::sync::Once;
@@ -90,7 +90,12 @@ fn told(thread: ThreadId, location: Option<&SourceLocation>, message: &str) -> S
 
 /// Which threads have panicked in this execution, and where, in this order; of each the last panic.
 pub(super) fn told_so_far(e: &Execution) -> Vec<String> {
-    let mut notes: Vec<(ThreadId, &PanicNote)> = (0..e.thread_count)
+    told_of(e, 0)
+}
+
+/// The same of the threads from this one on.
+fn told_of(e: &Execution, first: usize) -> Vec<String> {
+    let mut notes: Vec<(ThreadId, &PanicNote)> = (first..e.thread_count)
         .filter_map(|thread| Some((ThreadId::new(thread), e.threads[thread].panic.as_ref()?)))
         .collect();
     notes.sort_by_key(|(_, note)| note.order);
@@ -178,12 +183,19 @@ fn failure(e: &Execution, thread: usize) -> Failure {
 }
 
 /// A panic has left the test closure. If another thread panicked first, and its end was joined, that panic is the
-/// one to tell: this one is most often an `unwrap` of the join. If it is not, it is told as well: the test may have expected the first one.
+/// one to tell: this one is most often an `unwrap` of the join. If it is not, it is told as well: the test may have expected the first one, and surely
+/// has if it has gone on after the join.
 pub(super) fn report_main(e: &mut Execution) {
     let first = (0..e.thread_count)
         .filter(|&t| e.threads[t].panicked && e.threads[t].panic.is_some())
         .min_by_key(|&t| e.threads[t].panic.as_ref().map(|p| p.order));
     let first = first.unwrap_or(0);
+    if first != 0 && goes_on_after_panics(e) {
+        let mut failure = failure(e, 0);
+        failure.before = told_of(e, 1);
+        e.stop(End::Failed(Box::new(failure)));
+        return;
+    }
     let mut failure = failure(e, first);
     if let Some(last) = e.threads[0].panic.as_ref().filter(|_| first != 0)
         && !says_that_one_panicked(&last.message, &failure.message)
@@ -191,6 +203,17 @@ pub(super) fn report_main(e: &mut Execution) {
         failure.afterwards = Some(told(ThreadId::new(0), last.location.as_ref(), &last.message));
     }
     e.stop(End::Failed(Box::new(failure)));
+}
+
+/// Whether the test has joined all threads that panicked, and has then done something else before it panicked itself, for another reason.
+fn goes_on_after_panics(e: &Execution) -> bool {
+    let Some(last) = e.threads[0].panic.as_ref() else { return false };
+    let is_consequence = |t: usize| {
+        let first = e.threads[t].panic.as_ref().map_or("", |panic| panic.message.as_str());
+        says_that_one_panicked(&last.message, first) || last.message.contains("PoisonError")
+    };
+    let mut panicked = (1..e.thread_count).filter(|&t| e.threads[t].panicked);
+    e.pending[0].action != Action::Join && panicked.all(|t| e.threads[t].panic_handled && !is_consequence(t))
 }
 
 /// Whether a panic says no more than that a thread has panicked, with `first`: an `unwrap` of its join, the end of its scope, or the same thrown again.

@@ -56,7 +56,7 @@ pub(super) fn explain<P: Program>(failure: &mut Failure, program: impl FnOnce() 
     } else {
         let message = format!(
             "the failure ({failure}) did not come back when its schedule was replayed: the test depends on something \
-             outside the model (the real clock, random hashing, an address, a global, a file)"
+             outside the model (the real clock, random hashing, an address, a global, an environment variable, a file)"
         );
         *failure = Failure { kind: FailureKind::Divergence, message, ..replayed.failure };
     }

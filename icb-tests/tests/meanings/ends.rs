@@ -79,6 +79,16 @@ fn what_the_test_panics_with_after_a_thread_is_told_as_well() {
     ] {
         assert_eq!(afterwards(only_that), "");
     }
+    // One that was expected, and the test went on: then it is the other one that counts.
+    let report = plain().explore(|| {
+        assert!(thread::spawn(|| panic!("first")).join().is_err());
+        thread::spawn(|| ()).join().unwrap();
+        thread::yield_now();
+        panic!("second");
+    });
+    let failure = failure(&report);
+    assert_eq!((failure.message.as_str(), failure.thread), ("second", Some(ThreadId::new(0))));
+    assert!(failure.before.len() == 1 && failure.before[0].starts_with("T1 panicked at "), "{failure:?}");
 }
 
 #[test]

@@ -392,8 +392,9 @@ impl PartialOrder {
     /// event, because somebody had the mutex then: who lets go of that may do so before the event.
     fn could_wake_without(&self, index: usize, thread: usize) -> bool {
         let Some(&wait) = self.events.of(thread).last() else { return false };
-        let could =
-            |node: usize| self.nodes[node].early.contains(thread) || self.nodes[node].enabled.contains(thread);
+        let could = |node: usize| {
+            self.nodes[node].early.contains(thread) || self.nodes[node].enabled.contains(thread)
+        };
         could(wait as usize + 1) && !could(index)
     }
 
