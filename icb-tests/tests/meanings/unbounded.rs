@@ -176,3 +176,38 @@ fn only_what_repeats_itself_is_limited() {
         }
     }
 }
+
+/// A wait that begins when nobody else can go on, expires after all before it is notified, by a thread that was started while somebody had the mutex.
+fn expires_before_its_notification() {
+    let shared = Arc::new((Mutex::new(0), Condvar::new()));
+    let mutex = shared.0.lock().unwrap();
+    let theirs = shared.clone();
+    let waiting = thread::spawn(move || {
+        let mutex = theirs.0.lock().unwrap();
+        let (mutex, first) = theirs.1.wait_timeout(mutex, SHORT).unwrap();
+        let seen = *mutex;
+        let (_mutex, second) = theirs.1.wait_timeout(mutex, SHORT).unwrap();
+        first.timed_out() && seen == 1 && !second.timed_out()
+    });
+    let (mut mutex, _) = shared.1.wait_timeout(mutex, SHORT).unwrap();
+    *mutex += 1;
+    let theirs = shared.clone();
+    let notifying = thread::spawn(move || theirs.1.notify_one());
+    // Only now, when the other may have notified already.
+    drop(mutex);
+    let is_found = waiting.join().unwrap();
+    notifying.join().unwrap();
+    assert!(!is_found, "it was notified in its second wait");
+}
+
+#[test]
+fn a_wait_that_was_free_to_end_expires_before_its_notification_too() {
+    for at_once in [false, true] {
+        let search = Builder::new().spurious(false).unbounded().at_once(at_once);
+        let failure =
+            search.explore(expires_before_its_notification).failure.expect("one preemption shows it");
+        assert_eq!((failure.kind, failure.bound), (FailureKind::Panic, 1), "{failure}");
+        let reference = search.reduction(Reduction::None).explore(expires_before_its_notification);
+        assert_eq!(reference.failure.map(|failure| failure.message), Some(failure.message));
+    }
+}
