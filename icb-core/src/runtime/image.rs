@@ -118,6 +118,13 @@ pub(super) fn variable(address: usize) -> Option<(usize, usize)> {
     variable_at(address).map(|variable| (variable.start, variable.size))
 }
 
+/// Whether more than one variable has bytes from `start` up to `end`.
+pub(super) fn holds_several(start: usize, end: usize) -> bool {
+    let next = variables().partition_point(|variable| variable.start < end);
+    let last = variables()[..next].iter().rev().take(2);
+    last.filter(|variable| variable.start + variable.size > start).count() == 2
+}
+
 #[derive(Debug)]
 struct Segment {
     /// How far the object that it belongs to was moved when it was loaded; that of the program itself comes first.
@@ -314,6 +321,8 @@ mod tests {
         let expected = ((&raw const PAIR).addr(), size_of_val(&PAIR));
         assert_eq!(variable((&raw const PAIR[0]).addr()), Some(expected));
         assert_eq!(variable((&raw const PAIR[1]).addr()), Some(expected));
+        assert!(!holds_several(expected.0, expected.0 + expected.1));
+        assert!(holds_several(expected.0 - 64, expected.0 + 64));
         let initial = initial_bytes(expected.0, expected.1).unwrap();
         assert_eq!(initial, [1, 0, 0, 0, 2, 0, 0, 0]);
     }

@@ -1,7 +1,7 @@
 //! Statics of the program under test that an execution has used, and how they come back to what they were: every
 //! execution is to begin with the same program.
 
-use super::accesses::GRANULE;
+use super::accesses::{self, GRANULE};
 use super::image;
 
 /// Variables that are larger are left alone.
@@ -29,8 +29,10 @@ impl Statics {
             return;
         }
         self.keep_variable(address);
-        // It may be known from now on as a granule that has been used.
-        self.note_granule(address.addr());
+        if accesses::instrumented() {
+            // It may be known from now on as a granule that has been used.
+            self.note_granule(address.addr());
+        }
         let mut bytes = [0; 16];
         let size = size.min(bytes.len());
         let address = address.cast_mut().cast::<u8>();
@@ -87,8 +89,9 @@ impl Statics {
     /// A granule is used for the first time.
     fn note_granule(&mut self, address: usize) {
         let granule = address / GRANULE;
-        let ends = [granule * GRANULE, granule * GRANULE + GRANULE - 1].map(image::variable);
-        if ends[0] != ends[1] || ends[0].is_none() {
+        if image::holds_several(granule * GRANULE, (granule + 1) * GRANULE)
+            && !self.crowded.contains(&granule)
+        {
             self.crowded.push(granule);
         }
     }
