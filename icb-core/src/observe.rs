@@ -1,7 +1,9 @@
 //! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
 
 use crate::memory::window;
-use crate::program::{BranchPoint, Chooser, Observer, Outcome, Place, Program, SchedulingPoint, StepEvent};
+use crate::program::{
+    BranchPoint, Chooser, OUTSIDE_THE_MODEL, Observer, Outcome, Place, Program, SchedulingPoint, StepEvent,
+};
 use crate::trace::table::is_of_program;
 use crate::trace::{
     Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace, TracePiece,
@@ -232,7 +234,7 @@ impl Signature {
         }
         Some(format!(
             "at step {first} the test did two different things with one schedule (first time: {one}; second time: {two}): it depends on \
-             something outside the model (the real clock, random hashing, an address, a global, an environment variable, a file)",
+             {OUTSIDE_THE_MODEL}",
         ))
     }
 

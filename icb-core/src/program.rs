@@ -482,9 +482,13 @@ pub trait Program {
 pub(crate) fn divergence_message(step: u64) -> String {
     format!(
         "the test did something else than before at step {step}, although it was given the same schedule: it depends \
-         on something outside the model (the real clock, random hashing, an address, a global, an environment variable, a file)"
+         on {OUTSIDE_THE_MODEL}"
     )
 }
+
+/// What a test may depend on that is not the same in two executions with one schedule.
+pub(crate) const OUTSIDE_THE_MODEL: &str = "something outside the model (the real clock, random hashing, an address, a global, \
+                                            an environment variable, a file)";
 
 /// Part of a bound that has been done elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -60,16 +60,14 @@ impl Entry {
 
     /// From now on nobody else reads it.
     pub(crate) fn write(&self) -> Result<(), Error> {
-        let failed = |error| Error::unwritable(&self.directory, error);
-        self.lock.unlock().map_err(failed)?;
-        self.wait(File::try_lock, File::lock).map_err(failed)
+        let locked = self.lock.unlock().and_then(|()| self.wait(File::try_lock, File::lock));
+        locked.map_err(|error| Error::unwritable(&self.directory, error))
     }
 
     /// What has been written may be read by others.
     pub(crate) fn read(&self) -> Result<(), Error> {
-        let failed = |error| Error::unwritable(&self.directory, error);
-        self.lock.unlock().map_err(failed)?;
-        self.wait(File::try_lock_shared, File::lock_shared).map_err(failed)
+        let locked = self.lock.unlock().and_then(|()| self.wait(File::try_lock_shared, File::lock_shared));
+        locked.map_err(|error| Error::unwritable(&self.directory, error))
     }
 
     fn wait(
@@ -77,16 +75,10 @@ impl Entry {
         attempt: impl FnOnce(&File) -> Result<(), TryLockError>,
         wait: impl FnOnce(&File) -> std::io::Result<()>,
     ) -> std::io::Result<()> {
-        match attempt(&self.lock) {
-            Ok(()) => Ok(()),
-            Err(TryLockError::WouldBlock) => {
-                let directory = self.directory.display();
-                notice::say(format_args!("Waiting for another `cargo icb` that uses {directory}"));
-                wait(&self.lock)
-            }
+        match lock(&self.lock, &self.directory, attempt, wait) {
             // Where files cannot be locked, whoever writes relies on cargo's own care.
-            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => Ok(()),
-            Err(TryLockError::Error(error)) => Err(error),
+            Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Ok(()),
+            locked => locked,
         }
     }
 
@@ -102,6 +94,24 @@ impl Entry {
                 remove_if_old(&entry.path());
             }
         }
+    }
+}
+
+/// Locks a file in one way or another, and says so if that takes waiting for another process that uses the directory.
+pub(super) fn lock(
+    file: &File,
+    directory: &Path,
+    attempt: impl FnOnce(&File) -> Result<(), TryLockError>,
+    wait: impl FnOnce(&File) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    match attempt(file) {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let directory = directory.display();
+            notice::say(format_args!("Waiting for another `cargo icb` that uses {directory}"));
+            wait(file)
+        }
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::exit_code::Error;
 use crate::report::notice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -49,7 +50,10 @@ pub(crate) fn prepare(
     triple: &str,
 ) -> Result<(Facade, Entry), Error> {
     let version = rustc_version()?;
-    let settings = settings(&Config::here()?, std::env::vars());
+    // One that is no text is none of cargo's.
+    let text =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    let settings = settings(&Config::here()?, std::env::vars_os().filter_map(text));
     let name = format!("facade-{}", digest((env!("CARGO_PKG_VERSION"), &version, triple, &settings)));
     let entry = Entry::open(workspace, options, &name)?;
     let key = key(&version, triple, &settings);
@@ -60,12 +64,11 @@ pub(crate) fn prepare(
     entry.write()?;
     // Another process may have been quicker.
     if built(&record, &key).is_none() {
-        make(&entry.directory, &record, key, options, triple)?;
+        make(&entry.directory, &record, key.clone(), options, triple)?;
         entry.remove_old_ones();
     }
     entry.read()?;
-    let built = fs::read_to_string(&record).ok().and_then(|text| serde_json::from_str(&text).ok());
-    let built = built.ok_or_else(|| {
+    let built = built(&record, &key).ok_or_else(|| {
         Error::Usage(format!("{} was removed while it was used; start again", entry.directory.display()))
     })?;
     Ok((built, entry))
@@ -119,10 +122,7 @@ fn settings(config: &Config, variables: impl Iterator<Item = (String, String)>) 
         ["CARGO_PROFILE_RELEASE_", "CARGO_TARGET_", "CARGO_BUILD_", "CARGO_HOST_"]
             .iter()
             .any(|prefix| name.starts_with(prefix))
-            && !name.ends_with("_DIR")
-            && !name.ends_with("_TMPDIR")
-            && !name.ends_with("_RUNNER")
-            && !name.ends_with("_RUSTFLAGS")
+            && !["_DIR", "_TMPDIR", "_RUNNER", "_RUSTFLAGS"].iter().any(|suffix| name.ends_with(suffix))
     };
     let mut variables: Vec<String> = variables
         .filter(|(name, _)| is_obeyed(name))

@@ -1,13 +1,13 @@
 //! The user's workspace: its packages, its target directory, what its manifests say about harnesses.
 
 use super::build::cargo;
+use super::cache;
 use super::tests::TargetId;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
-use crate::report::notice;
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package, PackageId, TargetKind};
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::PathBuf;
 
 /// The workspace under test.
@@ -124,17 +124,7 @@ impl Workspace {
         };
         fs::create_dir_all(&self.directory).map_err(doing)?;
         let file = File::create(self.directory.join("lock")).map_err(doing)?;
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => {
-                notice::say(format_args!(
-                    "Waiting for another `cargo icb` that uses {}",
-                    self.directory.display()
-                ));
-            }
-            Err(TryLockError::Error(error)) => return Err(doing(error)),
-        }
-        file.lock().map_err(doing)?;
+        cache::lock(&file, &self.directory, File::try_lock, File::lock).map_err(doing)?;
         Ok(file)
     }
 }

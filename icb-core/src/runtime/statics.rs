@@ -16,8 +16,8 @@ pub(super) struct Statics {
     values: Vec<(usize, usize)>,
     /// Whole variables that held their initial bytes when the execution first used something in them.
     variables: Vec<(usize, &'static [u8])>,
-    /// Variables that held something else: first address, and size.
-    changed: Vec<(usize, usize)>,
+    /// Variables that held something else.
+    changed: Vec<(usize, &'static [u8])>,
     /// Granules of plain memory that belong to several variables and have been used.
     crowded: Vec<usize>,
 }
@@ -53,8 +53,7 @@ impl Statics {
     pub(super) fn keep_variable(&mut self, address: *const ()) {
         let address = address.addr();
         let inside = |&(start, initial): &(usize, &[u8])| (start..start + initial.len()).contains(&address);
-        let left = |&(start, size): &(usize, usize)| (start..start + size).contains(&address);
-        if self.variables.iter().any(inside) || self.changed.iter().any(left) {
+        if self.variables.iter().chain(&self.changed).any(inside) {
             return;
         }
         let variable = image::variable(address).filter(|&(_, size)| size <= MAX_VARIABLE);
@@ -62,11 +61,8 @@ impl Statics {
         let Some((start, initial)) = initial else { return };
         // SAFETY: the variable is mapped memory of the image, `initial` is as long, and both are read as bytes.
         let same = unsafe { libc::memcmp(start as *const _, initial.as_ptr().cast(), initial.len()) == 0 };
-        if same {
-            self.variables.push((start, initial));
-        } else {
-            self.changed.push((start, initial.len()));
-        }
+        let list = if same { &mut self.variables } else { &mut self.changed };
+        list.push((start, initial));
     }
 
     /// Remembers the variable around data that is about to be used, if it is a static.

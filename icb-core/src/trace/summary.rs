@@ -125,6 +125,20 @@ impl Report {
         self.bounds.iter().take_while(|b| b.complete && b.bound < failed_at).last().map(|b| b.bound)
     }
 
+    /// What has been proved, in words; `None`: nothing.
+    pub(crate) fn proved(&self) -> Option<String> {
+        let bound = self.proved_bound()?;
+        let most = match self.exhausted() {
+            true => String::new(),
+            false => format!(" with at most {}", preemptions(bound)),
+        };
+        Some(format!("no failure in any execution{most}{}", self.memory()))
+    }
+
+    fn memory(&self) -> &'static str {
+        if self.bounds.iter().any(|bound| bound.weak_memory) { " under weak memory" } else { "" }
+    }
+
     /// Whether every execution, with any number of preemptions, has been run.
     #[must_use]
     pub fn exhausted(&self) -> bool {
@@ -154,19 +168,12 @@ pub fn preemptions(count: u32) -> String {
 /// One sentence: the failure, or what has been proved.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let weak = if self.bounds.iter().any(|bound| bound.weak_memory) { " under weak memory" } else { "" };
         if let Some(failure) = &self.failure {
-            return write!(f, "{failure} ({}{weak})", preemptions(failure.bound));
+            return write!(f, "{failure} ({}{})", preemptions(failure.bound), self.memory());
         }
         if !self.complete {
             f.write_str("incomplete: ")?;
         }
-        match self.proved_bound() {
-            None => f.write_str("nothing is proved"),
-            Some(_) if self.exhausted() => write!(f, "no failure in any execution{weak}"),
-            Some(bound) => {
-                write!(f, "no failure in any execution with at most {}{weak}", preemptions(bound))
-            }
-        }
+        f.write_str(self.proved().as_deref().unwrap_or("nothing is proved"))
     }
 }

@@ -401,13 +401,8 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
 /// That a limit has cut a search short which has found nothing, and what is proved all the same.
 fn cut_short(report: &Report) -> Option<String> {
     let reason = report.stopped?.reason()?;
-    let proved = match report.proved_bound() {
-        Some(bound) => {
-            let s = if bound == 1 { "" } else { "s" };
-            format!("no failure in any execution with at most {bound} preemption{s}")
-        }
-        None => "nothing".to_owned(),
-    };
+    let proved = report.proved();
+    let proved = proved.as_deref().unwrap_or("nothing");
     let test = std::thread::current().name().map_or(String::new(), |name| format!("{name} is "));
     let count = report.execution_count();
     Some(format!("{test}incomplete: {reason} after {count} executions; proved: {proved}"))

@@ -1,7 +1,7 @@
 //! What a replay has shown.
 
 use crate::observe::Recorder;
-use crate::program::{End, Program};
+use crate::program::{End, OUTSIDE_THE_MODEL, Program};
 use crate::search::Replay;
 use crate::trace::{Failure, FailureKind, Schedule};
 
@@ -55,8 +55,8 @@ pub(super) fn explain<P: Program>(failure: &mut Failure, program: impl FnOnce() 
         *failure = replayed.failure;
     } else {
         let message = format!(
-            "the failure ({failure}) did not come back when its schedule was replayed: the test depends on something \
-             outside the model (the real clock, random hashing, an address, a global, an environment variable, a file)"
+            "the failure ({failure}) did not come back when its schedule was replayed: the test depends on \
+             {OUTSIDE_THE_MODEL}"
         );
         *failure = Failure { kind: FailureKind::Divergence, message, ..replayed.failure };
     }

@@ -128,12 +128,13 @@ fn watch(
         if pulse != last || resting.load(Ordering::Relaxed) {
             (last, since, before) = (pulse, Instant::now(), watched.state());
         } else if since.elapsed() >= patience && !over.load(Ordering::Relaxed) {
-            if let (Some((_, before)), Some((true, now))) = (before, watched.state())
+            let state = watched.state();
+            if let (Some((_, before)), Some((true, now))) = (before, state)
                 && (now.saturating_sub(before) as f64) < TICKS * patience.as_secs_f64() * BUSY
             {
                 continue;
             }
-            let computes = watched.state().is_some_and(|(runs, _)| runs);
+            let computes = state.is_some_and(|(runs, _)| runs);
             // SAFETY: it has taken no step, and joins this thread before it ends.
             let stack = unsafe { watched.carrier.stack_for_good(PATIENCE_WITH_THREAD) };
             let mut failure =
