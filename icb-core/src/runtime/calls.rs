@@ -150,22 +150,35 @@ pub fn join_parking(thread: ThreadId, epoch: u32) {
     });
 }
 
-/// Whether the thread has ended (`JoinHandle::is_finished`), a read of the thread.
+/// Whether the thread has ended (`JoinHandle::is_finished`), a read of the thread. Where the caller cannot know it yet, it may also find
+/// that the end of the thread, which is no step, is still to come, at a cost of 1.
 #[track_caller]
 #[must_use]
 pub fn is_finished(thread: ThreadId) -> bool {
+    look_at(thread, Execution::finish_is_finished)
+}
+
+/// A read of the thread, which depends on whether it has ended.
+#[track_caller]
+pub fn look_at_end(thread: ThreadId) {
+    look_at(thread, Execution::finish_look_at_end);
+}
+
+#[track_caller]
+fn look_at(thread: ThreadId, finish: impl FnOnce(&mut Execution, Operation) -> bool) -> bool {
     let Some(running) = running() else { return true };
     let location = Location::caller();
-    let operation = running.with(|e| Operation::new(Action::Join, e.threads[thread.index()].object));
+    let object = running.with(|e| e.threads[thread.index()].object);
     if running.quickly(|e| e.giving_up) {
         return true;
     }
     // Not a join: it never blocks, so it is announced as a plain read of the thread.
-    enter(running, Operation::new(Action::CountRead, operation.object), location.into());
+    let operation = Operation::new(Action::CountRead, object);
+    enter(running, operation, location.into());
     if running.quickly(|e| e.giving_up) {
         return true;
     }
-    running.with(|e| e.finish_is_finished(Operation::new(Action::CountRead, operation.object)))
+    running.with(|e| finish(e, operation))
 }
 
 /// The calling thread has found out, by means that are no step, that the thread has left it what it shared with it: what

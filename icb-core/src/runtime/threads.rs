@@ -212,6 +212,10 @@ pub(crate) struct Thread {
     counted: (u32, u32),
     /// Exchanges in a row that failed for no reason.
     pub(crate) spurious_failures: u32,
+    /// How often it has found that a thread which has ended had not done so yet.
+    pub(crate) late_ends: u32,
+    /// Who has found that it has ended, and when, by their own clocks.
+    pub(crate) seen_ended_by: Vec<(usize, u32)>,
     /// Just above its stack's first frame.
     pub(crate) stack_bottom: usize,
     /// While it does not run: the program's frames lie above this.
@@ -299,6 +303,8 @@ impl Default for Thread {
             late_expiries: 0,
             counted: (0, 0),
             spurious_failures: 0,
+            late_ends: 0,
+            seen_ended_by: Vec::new(),
             stack_bottom: 0,
             stack_top: 0,
             in_hook: false,
@@ -331,6 +337,8 @@ const SELF_WAKES: u32 = 2;
 const MAX_COUNTED: u32 = 128;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
 pub(crate) const MAX_SPURIOUS_FAILURES: u32 = 3;
+/// So often a thread may find that one which has ended has not done so yet: more would only repeat what a loop around that does.
+pub(crate) const MAX_LATE_ENDS: u32 = 3;
 /// Longest recognised loop, in reads.
 const MAX_PERIOD: usize = 16;
 /// A longer loop than a few reads must go round so often.
@@ -406,6 +414,8 @@ impl Thread {
         self.in_foreign = false;
         self.unwinds_late = false;
         self.spurious_failures = 0;
+        self.late_ends = 0;
+        self.seen_ended_by.clear();
         self.has_left = false;
         self.joins_left = false;
     }

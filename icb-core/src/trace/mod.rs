@@ -29,6 +29,8 @@ pub use message::{ProtocolError, decode};
 pub use operation::{Access, Action, Mode, ObjectClass, Operation, Ordering};
 pub use schedule::{ParseScheduleError, Schedule, ScheduleEntry};
 pub use shard::{Ownership, Piece, Shard, ShardPart};
-pub use step::{Frame, LATE, ObjectInfo, PRINTED, STALE, SourceLocation, Step, Switch, ThreadInfo, Trace};
+pub use step::{
+    Frame, LATE, LATE_END, ObjectInfo, PRINTED, STALE, SourceLocation, Step, Switch, ThreadInfo, Trace,
+};
 pub use strategy::{STRATEGY_WORDS, StrategyKind};
 pub use summary::{BoundReport, Growth, Report, Stopped, preemptions};

@@ -51,6 +51,8 @@ pub enum Switch {
 pub const STALE: &str = "a stale value";
 /// What the note of a `notify_one` says that finds nobody because the time of all who waited is over.
 pub const LATE: &str = "nobody waits any more";
+/// What the note of a look at a thread says that has ended, and is found not to have done so yet.
+pub const LATE_END: &str = "its end is still to come";
 
 /// One step of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -242,6 +244,12 @@ impl Step {
         matches!(self.operation.action, Action::CompareExchange { weak: true, .. })
             && self.written.is_none()
             && chosen.last() == Some(&1)
+    }
+
+    /// Whether it finds that a thread which has ended has not done so yet, at a cost of 1.
+    #[must_use]
+    pub fn sees_late_end(&self) -> bool {
+        self.operation.action == Action::CountRead && self.note.as_deref() == Some(LATE_END)
     }
 
     /// Whether it is a step of its own: a data access that is no scheduling point belongs to the step before it, and

@@ -425,6 +425,7 @@ fn costs(count: u32, trace: &Trace) -> String {
     let others = [
         (steps(Step::is_stale), "stale value"),
         (steps(Step::fails_spuriously), "spurious failure"),
+        (steps(Step::sees_late_end), "late end"),
         (steps(Step::expires_early) + late as u64, "early timeout"),
         (steps(Step::wakes_spuriously), "spurious wake-up"),
         (steps(Step::spins_on), "extra spin"),

@@ -226,7 +226,7 @@ impl<T> Drop for JoinInner<'_, T> {
     fn drop(&mut self) {
         if let Some(thread) = self.0.of_this_execution() {
             if ::std::mem::needs_drop::<T>() {
-                let _ = door::is_finished(thread);
+                door::look_at_end(thread);
             }
             door::let_go(thread);
         }

@@ -1,11 +1,12 @@
 //! What each primitive does when several threads use it: every execution up to the bound is as in std.
 
 use crate::{check_verdicts, plain};
-use icb_std::model::{Builder, FailureKind};
+use icb_std::model::{Builder, FailureKind, Reduction};
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError};
 use icb_std::sync::{Arc, Barrier, Once, OnceLock, RwLock, TryLockError, mpsc};
 use icb_std::thread;
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -380,4 +381,89 @@ fn a_handle_knows_when_its_thread_has_ended() {
         finished
     });
     assert_eq!(seen, [false, true].into());
+}
+
+/// A program with a thread that is over, as far as others can see, before it is asked whether it has ended.
+type Asks = fn() -> Vec<bool>;
+
+#[test]
+fn the_end_of_a_thread_may_be_still_to_come_for_who_does_not_know_of_it() {
+    fn over<T>(wait: impl FnOnce(mpsc::Receiver<()>), ask: impl FnOnce(thread::JoinHandle<()>) -> T) -> T {
+        let (sender, receiver) = mpsc::channel();
+        let handle = thread::spawn(move || drop(sender));
+        wait(receiver);
+        ask(handle)
+    }
+    fn hung_up(receiver: mpsc::Receiver<()>) {
+        assert!(receiver.recv().is_err());
+    }
+    struct Tells(mpsc::Sender<()>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            let _ = self.0.send(());
+        }
+    }
+    icb_std::thread_local!(static TELLS: RefCell<Option<Tells>> = const { RefCell::new(None) });
+    let table: &[(&str, Asks, &[&[bool]])] = &[
+        ("once", || over(hung_up, |handle| vec![handle.is_finished()]), &[&[true], &[false]]),
+        (
+            "what was seen stays so",
+            || over(hung_up, |handle| vec![handle.is_finished(), handle.is_finished()]),
+            &[&[true, true], &[false, true], &[false, false]],
+        ),
+        (
+            "who waits for the end sees it",
+            || {
+                over(hung_up, |handle| {
+                    while !handle.is_finished() {
+                        thread::yield_now();
+                    }
+                    vec![handle.is_finished()]
+                })
+            },
+            &[&[true]],
+        ),
+        (
+            "who asks without end sees it",
+            || over(hung_up, |handle| vec![(0..5).any(|_| handle.is_finished())]),
+            &[&[true]],
+        ),
+        (
+            "told by who has seen it",
+            || {
+                over(hung_up, |handle| {
+                    let seen = thread::scope(|scope| scope.spawn(|| handle.is_finished()).join().unwrap());
+                    vec![seen, handle.is_finished()]
+                })
+            },
+            &[&[true, true], &[false, true], &[false, false]],
+        ),
+        (
+            "told by its thread-locals",
+            || {
+                let (sender, receiver) = mpsc::channel();
+                let handle = thread::spawn(move || {
+                    TELLS.with(|tells| *tells.borrow_mut() = Some(Tells(sender)));
+                });
+                receiver.recv().unwrap();
+                vec![handle.is_finished()]
+            },
+            &[&[true]],
+        ),
+    ];
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        for &(name, program, expected) in table {
+            let unbounded = Builder::new().unbounded().spurious(false).reduction(reduction);
+            let expected = expected.iter().map(|seen| seen.to_vec()).collect();
+            assert_eq!(told(unbounded, program), expected, "{name}, {reduction:?}");
+        }
+    }
+    check_verdicts(
+        &plain(),
+        &[(
+            "it costs a unit",
+            || over(hung_up, |handle| assert!(handle.is_finished())),
+            Some((FailureKind::Panic, 1)),
+        )],
+    );
 }

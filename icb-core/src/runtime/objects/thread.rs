@@ -6,9 +6,9 @@ use crate::program::Place;
 use crate::runtime::ThreadMain;
 use crate::runtime::execution::Execution;
 use crate::runtime::registers::Registers;
-use crate::runtime::threads::{Life, ReadEntry, Readiness, Thread};
+use crate::runtime::threads::{Life, MAX_LATE_ENDS, ReadEntry, Readiness, Thread};
 use crate::thread_set::ThreadSet;
-use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
+use crate::trace::{Access, Action, LATE_END, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
 use std::sync::Arc;
 
 impl Execution {
@@ -305,18 +305,50 @@ impl Execution {
     }
 
     /// Whether a thread has ended but for its thread-locals: a read of it. As with std's handle, which looks at a count by a relaxed load,
-    /// who finds that it has does not come after what it did.
+    /// who finds that it has does not come after what it did; and who does not know that it has may find that it has not.
     pub(in crate::runtime) fn finish_is_finished(&mut self, operation: Operation) -> bool {
+        if self.has_left(operation.object)
+            && self.may_end_late(operation.object)
+            && self.branch(operation, 2, true) == 1
+        {
+            let thread = self.threads.mine();
+            thread.late_ends += 1;
+            self.note_read(operation.object);
+            self.threads.mine().note_spurious_failure();
+            self.set_accesses(&[(operation.object, Mode::Read)]);
+            self.finish_many(operation, 11, Some(LATE_END));
+            return false;
+        }
+        let ended = self.finish_look_at_end(operation);
+        if ended {
+            let me = self.current;
+            let now = self.threads.mine().clock.clock.get(me);
+            if let Some(thread) = self.thread_of(operation.object) {
+                self.threads[thread].seen_ended_by.push((me, now));
+            }
+        }
+        ended
+    }
+
+    /// Whether the running thread may find that a thread which has ended has not done so yet: nothing that it knows of comes after that.
+    fn may_end_late(&self, object: ObjectId) -> bool {
+        let Some(thread) = self.thread_of(object).filter(|&thread| thread != self.current) else {
+            return false;
+        };
+        let (mine, theirs) = (&self.threads[self.current], &self.threads[thread]);
+        let clock = &mine.clock.clock;
+        mine.late_ends < MAX_LATE_ENDS
+            && clock.get(thread) < theirs.shared_clock().get(thread)
+            && theirs.seen_ended_by.iter().all(|&(who, when)| clock.get(who) < when)
+    }
+
+    /// A read of a thread, which depends on whether it has ended but for its thread-locals: that is returned.
+    pub(in crate::runtime) fn finish_look_at_end(&mut self, operation: Operation) -> bool {
         let ended = self.has_left(operation.object);
         self.note_read(operation.object);
         let access = Access { object: operation.object, mode: Mode::Read };
-        self.finish_single(
-            operation,
-            access,
-            None,
-            None,
-            Some(if ended { "ended" } else { "still running" }),
-        );
+        let note = if ended { "ended" } else { "still running" };
+        self.finish_single(operation, access, None, None, Some(note));
         ended
     }
 

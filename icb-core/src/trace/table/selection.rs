@@ -63,9 +63,14 @@ pub fn selection(failure: &Failure) -> Option<BTreeMap<usize, Why>> {
         // Where something could have read a stale value or failed spuriously, and did not, nothing is to be seen.
         let is_usual = matches!(
             step.operation.action,
-            Action::Load(_) | Action::ReadModifyWrite(_) | Action::CompareExchange { .. }
+            Action::Load(_) | Action::ReadModifyWrite(_) | Action::CompareExchange { .. } | Action::CountRead
         );
-        if step.early || step.is_stale() || step.fails_spuriously() || step.late_count() > 0 {
+        if step.early
+            || step.is_stale()
+            || step.fails_spuriously()
+            || step.sees_late_end()
+            || step.late_count() > 0
+        {
             show(position, Why::Costs);
         } else if !step.branches.is_empty() && !is_usual {
             show(position, Why::Chosen);

@@ -241,7 +241,8 @@ impl<'a> Names<'a> {
         let says_itself = matches!(operation.action, Action::Choose | Action::Load(_)) || step.is_stale();
         let late = step.late_count();
         let notifies = late > 0 || operation.action == Action::NotifyAll;
-        if !notifies && !exchanges && (step.read.is_none() || !says_itself) {
+        let looks = operation.action == Action::CountRead;
+        if !notifies && !looks && !exchanges && (step.read.is_none() || !says_itself) {
             for branch in &step.branches {
                 text += &format!(" [branch {branch}]");
             }
