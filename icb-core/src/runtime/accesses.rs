@@ -7,11 +7,12 @@
 //! beforehand, inline assembly, foreign code. Atomics are the mirrored types' business, and where a crate is on the real `std`, that of
 //! `foreign`. What is wrong with an access, `memory_troubles` says.
 
-use super::address_map::{Kind, alive, key};
+use super::address_map::{ByAddress, Kind, Places, alive, key};
 use super::allocator::aside;
 use super::coroutine::Coroutine;
 use super::execution::Execution;
 use super::memory_troubles::Owner;
+use super::passing;
 use super::perform::enter;
 use super::program_allocator;
 use super::running::Running;
@@ -19,7 +20,6 @@ use crate::memory::shadow::{MemoryAccess, Trouble};
 use crate::program::{Granularity, Place};
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation};
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Some crate of the program reports its accesses.
@@ -53,14 +53,14 @@ pub(super) struct Hooked {
 #[derive(Debug, Default)]
 pub(super) struct MemoryNotes {
     /// In a replay: who was where, by granule.
-    pub(super) seen: HashMap<usize, Vec<Seen>>,
+    pub(super) seen: ByAddress<Vec<Seen>>,
     /// Where accesses can become scheduling points: who accesses a granule from where.
-    places: HashMap<usize, Vec<Accessor>>,
+    places: ByAddress<Vec<Accessor>>,
     /// Whose code the places are.
-    pub(super) owners: HashMap<usize, Owner>,
+    pub(super) owners: ByAddress<Owner>,
     /// Places where accesses of the mirrored library are not noted: its own, and those in functions of `std`, where it is asked at each
     /// access who has called them.
-    pub(super) watched: HashSet<usize>,
+    pub(super) watched: Places,
     /// A place has become one of those in the running execution.
     pub(super) news: bool,
 }
@@ -95,8 +95,6 @@ impl MemoryNotes {
 struct Hooks {
     /// The execution whose accesses are checked; null if there is none on this OS thread.
     running: Cell<*const Running>,
-    /// Just above the first frame of the running thread's stack; 0 if others reach some part of it.
-    private: Cell<usize>,
     /// Just above the first frame of the running thread's stack.
     bottom: Cell<usize>,
     /// The part of that stack that others reach.
@@ -112,7 +110,6 @@ thread_local! {
     static HOOKS: Hooks = const {
         Hooks {
             running: Cell::new(std::ptr::null()),
-            private: Cell::new(0),
             bottom: Cell::new(0),
             shared: Cell::new((0, 0)),
             locals: Cell::new((0, 0)),
@@ -136,12 +133,15 @@ pub(super) fn attend(running: &Running) {
             }
             hooks.running.set(running);
         });
+        passing::begin();
     }
 }
 
 /// Accesses are not checked any more.
 pub(super) fn look_away() {
-    HOOKS.with(|hooks| hooks.running.set(std::ptr::null()));
+    if !HOOKS.with(|hooks| hooks.running.replace(std::ptr::null())).is_null() {
+        passing::end();
+    }
 }
 
 /// The execution whose accesses are checked on this OS thread.
@@ -172,39 +172,35 @@ pub fn unseen<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Whether the address is on the running thread's own stack, of which others reach nothing: nearly all accesses are there.
-#[inline(always)]
-pub(super) fn is_private(address: usize) -> bool {
-    let marker = 0u8;
-    let stack = (&raw const marker).addr();
-    let bottom = HOOKS.with(|hooks| hooks.private.get());
-    stack < address && address < bottom
-}
-
-/// An access is about to happen, of at least one byte, that [`is_private`] says nothing of.
+/// An access is about to happen, of at least one byte, that does not [pass](passes) at once.
 #[inline(never)]
-pub(super) fn accessed(hooked: Hooked) {
+pub(super) fn accessed(address: usize, size: usize, write: bool, place: usize) {
     let marker = 0u8;
     let stack = (&raw const marker).addr();
-    let running = HOOKS.with(|hooks| {
-        let inside = |(start, end): (usize, usize)| (start..end).contains(&hooked.address);
-        if inside((stack, hooks.bottom.get())) {
+    let (running, is_own) = HOOKS.with(|hooks| {
+        let inside = |(start, end): (usize, usize)| start <= address && address < end;
+        let is_own = if inside((stack, hooks.bottom.get())) {
             let (start, end) = hooks.shared.get();
-            if hooked.address >= end || start >= hooked.address + hooked.size {
-                return std::ptr::null();
-            }
-        } else if inside(hooks.constants.get()) || inside(hooks.locals.get()) {
-            return std::ptr::null();
-        }
-        hooks.running.get()
+            address >= end || start >= address + size
+        } else {
+            inside(hooks.constants.get()) || inside(hooks.locals.get())
+        };
+        (hooks.running.get(), is_own)
     });
     if running.is_null() {
-        return program_allocator::note(hooked.address);
+        program_allocator::note(address);
+    } else if !is_own {
+        reached(running, address, size, write, place);
     }
+}
+
+/// An access happens to what others may reach, while there is an execution.
+#[inline(never)]
+fn reached(running: *const Running, address: usize, size: usize, write: bool, place: usize) {
     // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
     let running = unsafe { &*running };
-    if !running.at_work.get() && !program_allocator::holds(hooked.address) {
-        check(running, hooked);
+    if !running.at_work.get() && !program_allocator::holds(address) {
+        check(running, Hooked { address, size, write, place });
     }
 }
 
@@ -243,13 +239,13 @@ impl Execution {
     /// Another thread runs, or one has begun.
     #[inline]
     pub(super) fn tell_hooks(&self) {
-        let bottom = self.threads[self.current].stack_bottom;
+        let (start, bottom) = self.stack_of(self.current);
         let shared = self.shared_stacks.of(self.current, bottom);
         HOOKS.with(|hooks| {
-            hooks.private.set(if shared.1 == 0 { bottom } else { 0 });
             hooks.bottom.set(bottom);
             hooks.shared.set(shared);
         });
+        passing::pass(start, if shared.1 == 0 { bottom } else { shared.0 });
     }
 
     /// Whether the running execution has shown something that would have been needed from its beginning.
@@ -355,7 +351,8 @@ impl Execution {
         if self.end.is_some() {
             return;
         }
-        if !self.memory_notes.watched.is_empty() && self.is_own_at(hooked.place) {
+        let watched = &self.memory_notes.watched;
+        if !watched.is_empty() && watched.contains(&hooked.place) && self.is_own_at(hooked.place) {
             return;
         }
         let count = self.shadow.granule_count();

@@ -4,6 +4,30 @@
 //! executions count as free, so beginning an execution costs nothing.
 
 use crate::trace::ObjectId;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A table with addresses for keys, where what is in it outlives executions.
+pub(crate) type ByAddress<T> = HashMap<usize, T, BuildHasherDefault<Spread>>;
+
+/// Addresses of code.
+pub(crate) type Places = HashSet<usize, BuildHasherDefault<Spread>>;
+
+/// An address is spread over the bits of its hash.
+#[derive(Default, Debug)]
+pub(crate) struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("an address is one word")
+    }
+    fn write_usize(&mut self, address: usize) {
+        self.0 = (address as u64 >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
+    }
+}
 
 /// What stands at an address. Atomics, cells and counts can share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@
 //! a coroutine switch happens only when another thread is chosen. Code here must not hold a reference to the
 //! execution across a switch: the functions that may switch take a raw pointer.
 
-use super::address_map::{AddressMap, Kind, key, lines, object};
+use super::address_map::{AddressMap, Kind, Places, key, lines, object};
 use super::coasting::Coasting;
 use super::coroutine::Pool;
 use super::mixed::Mixed;
@@ -16,7 +16,6 @@ use crate::program::{Chooser, End, Foreseen, Granularity, Observer, Place, Threa
 use crate::recording::Tape;
 use crate::trace::table::in_program;
 use crate::trace::{Access, Failure, FailureKind, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId};
-use std::collections::HashSet;
 use std::time::Duration;
 
 /// How executions are run; the same for all executions of a search.
@@ -104,7 +103,7 @@ pub(super) struct GiveUp;
 /// One execution, and everything that is kept warm between executions.
 pub(super) struct Execution {
     pub(super) settings: Settings,
-    pub(super) promoted: HashSet<usize>,
+    pub(super) promoted: Places,
     pub(super) epoch: u32,
     pub(super) threads: Slots,
     pub(super) thread_count: usize,
@@ -298,7 +297,7 @@ impl Execution {
             pool: Pool::new(settings.stack_size, settings.stack_reserve),
             has_large_stacks: false,
             settings,
-            promoted: HashSet::new(),
+            promoted: Places::default(),
             epoch: 0,
             threads: Slots::new(),
             thread_count: 0,

@@ -7,7 +7,7 @@
 //! Elsewhere, who acquires a value that none of the operations seen has left there counts as ordered after all that the others have done.
 
 use super::accesses::{running_hooked, with_hooked};
-use super::address_map::{Kind, key};
+use super::address_map::{ByAddress, Kind, key};
 use super::allocator::aside;
 use super::arena::UNIT;
 use super::execution::Execution;
@@ -16,15 +16,13 @@ use crate::clock::VectorClock;
 use crate::memory::happens_before::AtomicClock;
 use crate::memory::window;
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation, Ordering};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Those seen in the running execution.
 #[derive(Default, Debug)]
 pub(super) struct Variables {
-    pub(super) by_address: HashMap<usize, Variable, BuildHasherDefault<ByAddress>>,
+    pub(super) by_address: ByAddress<Variable>,
     pub(super) futexes: Futexes,
 }
 
@@ -49,22 +47,6 @@ pub(super) struct Variable {
 impl Variable {
     pub(super) fn is_futex(&self) -> bool {
         self.futex.is_some()
-    }
-}
-
-/// An address is spread over the bits of its hash.
-#[derive(Default, Debug)]
-pub(super) struct ByAddress(u64);
-
-impl Hasher for ByAddress {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("an address is one word")
-    }
-    fn write_usize(&mut self, address: usize) {
-        self.0 = (address as u64 >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
     }
 }
 

@@ -1,7 +1,8 @@
 //! The functions that instrumented code calls: they only find out from where, and hand on to `accesses.rs`.
 
-use super::accesses::{Hooked, accessed, is_private, set_instrumented};
+use super::accesses::{accessed, set_instrumented};
 use super::foreign::{Done, fenced, happened};
+use super::passing::{passes, passes_wholly};
 use std::sync::atomic::{
     self,
     Ordering::{Relaxed, SeqCst},
@@ -13,15 +14,9 @@ const WRITE: usize = 0x100;
 /// # Safety
 /// Called by the trampolines only.
 unsafe extern "C" fn hook(address: usize, place: usize, what: usize) {
-    if !is_private(address) {
-        report(address, place, what);
+    if !passes(address) {
+        accessed(address, what & 0xFF, what & WRITE != 0, place);
     }
-}
-
-/// Apart from the hook, which saves no registers where an access is private: nearly all are.
-#[inline(never)]
-fn report(address: usize, place: usize, what: usize) {
-    accessed(Hooked { address, size: what & 0xFF, write: what & WRITE != 0, place });
 }
 
 macro_rules! hooks {
@@ -179,11 +174,11 @@ pub extern "C" fn __tsan_init() {
 /// # Safety
 /// As for `memcpy`; called by the trampoline only.
 unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: usize, place: usize) -> *mut u8 {
-    if size > 0 && !is_private(from.addr()) {
-        accessed(Hooked { address: from.addr(), size, write: false, place });
+    if !passes_wholly(from.addr(), size) && size > 0 {
+        accessed(from.addr(), size, false, place);
     }
-    if size > 0 && !is_private(to.addr()) {
-        accessed(Hooked { address: to.addr(), size, write: true, place });
+    if !passes_wholly(to.addr(), size) && size > 0 {
+        accessed(to.addr(), size, true, place);
     }
     // SAFETY: the caller's promise; `copy` allows what `memcpy` does not.
     unsafe { std::ptr::copy(from, to, size) };
@@ -193,8 +188,8 @@ unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: usize, place: usiz
 /// # Safety
 /// As for `memset`; called by the trampoline only.
 unsafe extern "C" fn set(to: *mut u8, byte: i32, size: usize, place: usize) -> *mut u8 {
-    if size > 0 && !is_private(to.addr()) {
-        accessed(Hooked { address: to.addr(), size, write: true, place });
+    if !passes_wholly(to.addr(), size) && size > 0 {
+        accessed(to.addr(), size, true, place);
     }
     // SAFETY: the caller's promise.
     unsafe { std::ptr::write_bytes(to, byte as u8, size) };

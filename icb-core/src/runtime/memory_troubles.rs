@@ -226,11 +226,10 @@ impl Execution {
         self.memory_notes.news |= self.memory_notes.watched.insert(place);
     }
 
-    /// Whether the place is watched, and it is the mirrored library's, which may have called it.
+    /// Whether the place, which is watched, is the mirrored library's, or that has called it.
     #[cold]
     pub(super) fn is_own_at(&mut self, place: usize) -> bool {
-        self.memory_notes.watched.contains(&place)
-            && (self.owner(place) == Owner::Own || self.own_code_runs())
+        self.owner(place) == Owner::Own || self.own_code_runs()
     }
 
     /// Whether the access is made on behalf of the mirrored library, by way of a function of `std`.

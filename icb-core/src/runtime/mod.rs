@@ -37,6 +37,7 @@ mod objects;
 mod outsider;
 mod own_lock;
 mod panics;
+mod passing;
 mod perform;
 mod program;
 mod program_allocator;

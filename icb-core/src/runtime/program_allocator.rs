@@ -1,7 +1,7 @@
 //! A global allocator of the program's own. The engine allocates too, in the middle of its work, so what such an allocator counts and locks
 //! with cannot be part of the model: the static variables that it uses are found before the first execution, and left alone.
 
-use super::image;
+use super::{image, passing};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -28,6 +28,10 @@ pub(super) fn learn() {
     }
     LEARNS.set(true);
     let _learns = Learns;
+    passing::nothing_during(allocate);
+}
+
+fn allocate() {
     for size in SIZES {
         drop(black_box(vec![0_u8; size]));
         let mut bytes = black_box(Vec::<u8>::with_capacity(size));
@@ -38,9 +42,16 @@ pub(super) fn learn() {
 }
 
 /// The variable is used outside any execution.
-#[cold]
+#[inline]
 pub(super) fn note(address: usize) {
-    if LEARNS.get() && image::contains(std::ptr::without_provenance(address)) && !holds(address) {
+    if LEARNS.get() {
+        add(address);
+    }
+}
+
+#[cold]
+fn add(address: usize) {
+    if image::contains(std::ptr::without_provenance(address)) && !holds(address) {
         // Where several threads learn at once each finds the same, and at worst an address stands here twice.
         let index = COUNT.load(Relaxed);
         if let Some(place) = ADDRESSES.get(index) {

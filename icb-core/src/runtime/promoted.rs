@@ -1,5 +1,6 @@
 //! What executions have found out about which memory is shared, and how it is handed on: to another program of this process, or to another process.
 
+use super::address_map::Places;
 use super::program::CoroutineProgram;
 use super::{image, shared_stacks};
 
@@ -7,10 +8,10 @@ use super::{image, shared_stacks};
 #[derive(Clone, Debug, Default)]
 pub struct Promoted {
     /// Places where accesses are scheduling points.
-    pub(super) places: std::collections::HashSet<usize>,
+    pub(super) places: Places,
     pub(super) stacks: shared_stacks::SharedStacks,
     /// Places where it matters who has called the function that they are in.
-    pub(super) watched: std::collections::HashSet<usize>,
+    pub(super) watched: Places,
     /// The times of writes of atomic variables matter.
     pub(super) keeps_writes: bool,
 }

@@ -1,0 +1,119 @@
+//! What the hooks of accesses pass over at once: the private part of the running thread's stack, and everything while nobody's accesses are
+//! checked. Nearly all accesses are of these kinds, so this takes a few instructions and looks at two variables, which all OS threads
+//! share: a variable of each OS thread would cost a hook that saves registers.
+//!
+//! They are those of the one OS thread that runs an execution. While several do, nothing is passed over, but for a part of the stack of one
+//! of them that it may have let pass just before: the others have no business there.
+
+use std::sync::atomic::{
+    AtomicBool, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+/// Where that begins which is passed over.
+static START: AtomicUsize = AtomicUsize::new(0);
+/// How far behind that an access of at most [`WIDEST`] bytes may begin.
+static LENGTH: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of the widest access but for copies.
+const WIDEST: usize = 16;
+
+/// How many OS threads there are whose accesses are checked. Changed under the lock alone.
+static CHECKED: AtomicUsize = AtomicUsize::new(0);
+/// It is more than one.
+static CONTESTED: AtomicBool = AtomicBool::new(false);
+/// Held for a few instructions. One of `std` would wait by a futex, which in an execution is the model's.
+static LOCKED: AtomicBool = AtomicBool::new(false);
+
+/// Calls `f` with how many OS threads are checked, after this change of it.
+fn change(by: isize, f: impl FnOnce(usize)) {
+    while LOCKED.swap(true, Acquire) {
+        std::hint::spin_loop();
+    }
+    let count = CHECKED.load(Relaxed).wrapping_add_signed(by);
+    CHECKED.store(count, Relaxed);
+    CONTESTED.store(count > 1, Relaxed);
+    f(count);
+    LOCKED.store(false, Release);
+}
+
+/// Whether an access of at most [`WIDEST`] bytes is passed over.
+#[inline(always)]
+pub(super) fn passes(address: usize) -> bool {
+    address.wrapping_sub(START.load(Relaxed)) < LENGTH.load(Relaxed)
+}
+
+/// [`passes`] for so many bytes.
+#[inline(always)]
+pub(super) fn passes_wholly(address: usize, size: usize) -> bool {
+    let offset = address.wrapping_sub(START.load(Relaxed));
+    offset.saturating_add(size.saturating_sub(WIDEST)) < LENGTH.load(Relaxed)
+}
+
+/// From now on the calling OS thread passes over what lies between these addresses.
+#[inline]
+pub(super) fn pass(start: usize, end: usize) {
+    LENGTH.store(0, Relaxed);
+    if !CONTESTED.load(Relaxed) {
+        START.store(start, Relaxed);
+        LENGTH.store(end.saturating_sub(start + WIDEST - 1), Relaxed);
+    }
+}
+
+/// The accesses of the calling OS thread are checked from now on.
+pub(super) fn begin() {
+    change(1, |_| LENGTH.store(0, Relaxed));
+}
+
+/// The accesses of the calling OS thread are not checked any more.
+pub(super) fn end() {
+    change(-1, |count| {
+        if count == 0 {
+            pass(0, usize::MAX);
+        }
+    });
+}
+
+/// Calls `f`, of whose accesses nothing is passed over, though they are not checked.
+pub(super) fn nothing_during<R>(f: impl FnOnce() -> R) -> R {
+    begin();
+    let result = f();
+    end();
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lies_inside_is_passed_over() {
+        nothing_during(|| {
+            assert!(!passes(0) && !passes(4096));
+            pass(4096, 4096 + 64);
+            for (address, size, expected) in [
+                (4096, 1, true),
+                (4095, 1, false),
+                (4096 + 48, 16, true),
+                (4096 + 49, 16, false),
+                (4096 + 64, 1, false),
+                (4096, 64, true),
+                (4096, 65, false),
+                (4096 + 16, 48, true),
+                (4096 + 16, 49, false),
+                (4097, usize::MAX, false),
+            ] {
+                assert_eq!(passes_wholly(address, size), expected, "{address} {size}");
+            }
+            nothing_during(|| {
+                assert!(!passes(4096));
+                pass(4096, 4096 + 64);
+                assert!(!passes(4096), "there are two");
+            });
+            assert!(!passes(4096));
+            pass(4096, 4096 + 8);
+            assert!(!passes(4096), "too short for the widest");
+        });
+        assert!(passes(0) && passes_wholly(usize::MAX - 64, 8));
+    }
+}
