@@ -174,13 +174,28 @@ pub extern "C" fn __tsan_init() {
 /// # Safety
 /// As for `memcpy`; called by the trampoline only.
 unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: usize, place: usize) -> *mut u8 {
-    if !passes_wholly(from.addr(), size) && size > 0 {
-        accessed(from.addr(), size, false, place);
+    if passes_wholly(from.addr(), size) && passes_wholly(to.addr(), size) {
+        // SAFETY: the caller's promise; `copy` allows what `memcpy` does not.
+        unsafe { std::ptr::copy(from, to, size) };
+        to
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { copy_and_tell(to, from, size, place) }
     }
-    if !passes_wholly(to.addr(), size) && size > 0 {
-        accessed(to.addr(), size, true, place);
+}
+
+/// Apart from [`copy`], which saves no registers where all passes.
+///
+/// # Safety
+/// As there.
+#[inline(never)]
+unsafe extern "C" fn copy_and_tell(to: *mut u8, from: *const u8, size: usize, place: usize) -> *mut u8 {
+    for (address, write) in [(from.addr(), false), (to.addr(), true)] {
+        if size > 0 && !passes_wholly(address, size) {
+            accessed(address, size, write, place);
+        }
     }
-    // SAFETY: the caller's promise; `copy` allows what `memcpy` does not.
+    // SAFETY: as there.
     unsafe { std::ptr::copy(from, to, size) };
     to
 }

@@ -5,10 +5,8 @@
 //! They are those of the one OS thread that runs an execution. While several do, nothing is passed over, but for a part of the stack of one
 //! of them that it may have let pass just before: the others have no business there.
 
-use std::sync::atomic::{
-    AtomicBool, AtomicUsize,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use super::own_lock::OwnLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// Where that begins which is passed over.
 static START: AtomicUsize = AtomicUsize::new(0);
@@ -18,24 +16,10 @@ static LENGTH: AtomicUsize = AtomicUsize::new(0);
 /// Bytes of the widest access but for copies.
 const WIDEST: usize = 16;
 
-/// How many OS threads there are whose accesses are checked. Changed under the lock alone.
-static CHECKED: AtomicUsize = AtomicUsize::new(0);
+/// How many OS threads there are whose accesses are checked.
+static CHECKED: OwnLock<usize> = OwnLock::new(0);
 /// It is more than one.
 static CONTESTED: AtomicBool = AtomicBool::new(false);
-/// Held for a few instructions. One of `std` would wait by a futex, which in an execution is the model's.
-static LOCKED: AtomicBool = AtomicBool::new(false);
-
-/// Calls `f` with how many OS threads are checked, after this change of it.
-fn change(by: isize, f: impl FnOnce(usize)) {
-    while LOCKED.swap(true, Acquire) {
-        std::hint::spin_loop();
-    }
-    let count = CHECKED.load(Relaxed).wrapping_add_signed(by);
-    CHECKED.store(count, Relaxed);
-    CONTESTED.store(count > 1, Relaxed);
-    f(count);
-    LOCKED.store(false, Release);
-}
 
 /// Whether an access of at most [`WIDEST`] bytes is passed over.
 #[inline(always)]
@@ -62,16 +46,20 @@ pub(super) fn pass(start: usize, end: usize) {
 
 /// The accesses of the calling OS thread are checked from now on.
 pub(super) fn begin() {
-    change(1, |_| LENGTH.store(0, Relaxed));
+    let mut checked = CHECKED.lock();
+    *checked += 1;
+    CONTESTED.store(*checked > 1, Relaxed);
+    LENGTH.store(0, Relaxed);
 }
 
 /// The accesses of the calling OS thread are not checked any more.
 pub(super) fn end() {
-    change(-1, |count| {
-        if count == 0 {
-            pass(0, usize::MAX);
-        }
-    });
+    let mut checked = CHECKED.lock();
+    *checked -= 1;
+    CONTESTED.store(*checked > 1, Relaxed);
+    if *checked == 0 {
+        pass(0, usize::MAX);
+    }
 }
 
 /// Calls `f`, of whose accesses nothing is passed over, though they are not checked.
