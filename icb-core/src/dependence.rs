@@ -16,6 +16,7 @@ pub fn mode(action: Action) -> Option<Mode> {
         | Action::CellRead
         | Action::OnceCheck
         | Action::OnceWait
+        | Action::OnceWaitForce
         | Action::IsPoisoned
         | Action::Join
         | Action::Begin

@@ -160,8 +160,10 @@ pub enum Action {
     OnceLeave,
     /// `Once::is_completed` and the fast path of `get`.
     OnceCheck,
-    /// `Once::wait`: blocked until the initialisation is complete.
+    /// `Once::wait`: blocked until the initialisation is complete, or has panicked.
     OnceWait,
+    /// `Once::wait_force` and `OnceLock::wait`: blocked until the initialisation is complete, whoever has panicked in it.
+    OnceWaitForce,
     /// `Sender::send` on an unbounded channel, or `SyncSender::send`, which blocks while the channel is full.
     Send,
     /// `SyncSender::try_send`.
@@ -222,6 +224,7 @@ impl Action {
                 | Action::BarrierLeave
                 | Action::OnceEnter
                 | Action::OnceWait
+                | Action::OnceWaitForce
                 | Action::Send
                 | Action::SendFinish
                 | Action::Receive { .. }

@@ -11,7 +11,6 @@ use ::std::fmt;
 use ::std::panic::{RefUnwindSafe, UnwindSafe};
 use ::std::ptr;
 use ::std::sync::atomic::{AtomicU8, Ordering};
-use ::std::time::Duration;
 
 const INCOMPLETE: u8 = 0;
 const POISONED: u8 = 1;
@@ -208,15 +207,11 @@ impl Once {
     /// Blocks until it is complete. A poisoned `Once` panics, unless forced.
     #[track_caller]
     pub(super) fn wait_for(&self, owner: Owner, force: bool) {
-        loop {
-            match self.handle.perform(self.init(owner), Action::OnceWait) {
-                None => break,
-                Some(Effect::Poisoned) if !force => panic_poisoned(),
-                Some(Effect::Poisoned) => {
-                    door::pause(Action::Yield, Duration::ZERO);
-                }
-                Some(_) => return,
-            }
+        let action = if force { Action::OnceWaitForce } else { Action::OnceWait };
+        match self.handle.perform(self.init(owner), action) {
+            None => {}
+            Some(Effect::Poisoned) if !force => panic_poisoned(),
+            Some(_) => return,
         }
         if self.state() == COMPLETE {
             return;

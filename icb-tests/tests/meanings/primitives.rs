@@ -8,6 +8,7 @@ use icb_std::sync::{Arc, Barrier, Once, OnceLock, RwLock, TryLockError, mpsc};
 use icb_std::thread;
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 /// What a body tells over all executions.
@@ -162,6 +163,27 @@ fn once_runs_once_and_others_wait_for_it() {
         set
     });
     assert_eq!(values, [false, true].into());
+}
+
+#[test]
+fn whoever_waits_for_a_value_waits_on_when_its_initialiser_panics() {
+    fn waits(then: impl FnOnce(&OnceLock<i32>) + Send + 'static) {
+        let lock = Arc::new(OnceLock::new());
+        let theirs = lock.clone();
+        let other = thread::spawn(move || {
+            assert!(catch_unwind(AssertUnwindSafe(|| *theirs.get_or_init(|| panic!("caught")))).is_err());
+            then(&theirs);
+        });
+        assert_eq!(*lock.wait(), 5);
+        other.join().unwrap();
+    }
+    check_verdicts(
+        &plain(),
+        &[
+            ("nobody else makes one", || waits(|_| ()), Some((FailureKind::Deadlock, 0))),
+            ("another one does", || waits(|lock| assert_eq!(*lock.get_or_init(|| 5), 5)), None),
+        ],
+    );
 }
 
 #[test]

@@ -436,6 +436,7 @@ pub(super) fn needed(operation: Operation) -> Option<ObjectId> {
         | Action::BarrierLeave
         | Action::OnceEnter
         | Action::OnceWait
+        | Action::OnceWaitForce
         | Action::Send
         | Action::SendFinish
         | Action::Receive { .. }

@@ -272,6 +272,7 @@ impl Execution {
             Action::BarrierLeave => ready(self.barrier_is_open(operation.object, this.generation)),
             Action::OnceEnter => ready(self.once_can_enter(operation.object)),
             Action::OnceWait => ready(self.once_is_over(operation.object)),
+            Action::OnceWaitForce => ready(self.once_is_complete(operation.object)),
             Action::Send => ready(self.channel(operation.object).can_send()),
             Action::SendFinish => ready(self.channel(operation.object).is_taken(this.ticket)),
             Action::Receive { timed } => timed_ready(self.channel(operation.object).can_receive(), timed),
@@ -298,10 +299,12 @@ impl Execution {
                 }
                 _ => Vec::new(),
             },
-            Action::OnceEnter | Action::OnceWait => match &self.object_ref(operation.object).state {
-                State::Once(once::OnceState::Running(by)) => vec![id(by)],
-                _ => Vec::new(),
-            },
+            Action::OnceEnter | Action::OnceWait | Action::OnceWaitForce => {
+                match &self.object_ref(operation.object).state {
+                    State::Once(once::OnceState::Running(by)) => vec![id(by)],
+                    _ => Vec::new(),
+                }
+            }
             Action::Join => self.thread_of(operation.object).map(ThreadId::new).into_iter().collect(),
             _ => Vec::new(),
         }
@@ -348,7 +351,7 @@ impl Execution {
                 )
             }
             Action::BarrierLeave => format!("{who} waits at Barrier {object} for others to arrive"),
-            Action::OnceEnter | Action::OnceWait => {
+            Action::OnceEnter | Action::OnceWait | Action::OnceWaitForce => {
                 format!("{who} waits for the initialiser of Once {object}{held}")
             }
             Action::Send => format!("{who} waits for room in channel {object}"),
@@ -401,7 +404,7 @@ impl Execution {
             Action::BarrierLeave => self.barrier_leave(operation),
             Action::OnceEnter => self.once_enter(operation, changed),
             Action::OnceLeave => self.once_leave(operation, changed),
-            Action::OnceCheck | Action::OnceWait => self.once_check(operation),
+            Action::OnceCheck | Action::OnceWait | Action::OnceWaitForce => self.once_check(operation),
             Action::Send | Action::TrySend => self.send(operation),
             Action::SendFinish => self.send_finish(operation),
             Action::ReceiveBegin | Action::Receive { .. } | Action::TryReceive => self.receive(operation),

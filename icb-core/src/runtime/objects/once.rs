@@ -30,6 +30,10 @@ impl Execution {
         matches!(self.once(once), OnceState::Complete | OnceState::Poisoned)
     }
 
+    pub(super) fn once_is_complete(&self, once: ObjectId) -> bool {
+        matches!(self.once(once), OnceState::Complete)
+    }
+
     /// `forced`: also where it is poisoned; else the thread sees that it is, and changes nothing.
     pub(super) fn once_enter(&mut self, operation: Operation, forced: bool) -> Effect {
         let me = self.current;

@@ -243,6 +243,7 @@ const fn takes(action: Action) -> bool {
                 | Action::Park { .. }
                 | Action::OnceCheck
                 | Action::OnceWait
+                | Action::OnceWaitForce
                 | Action::ReceiveBegin
                 | Action::Receive { .. }
                 | Action::TryReceive

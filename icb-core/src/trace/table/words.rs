@@ -395,7 +395,7 @@ pub(super) const fn action_words(action: Action) -> &'static str {
         Action::OnceEnter => "enter",
         Action::OnceLeave => "leave",
         Action::OnceCheck => "check",
-        Action::OnceWait => "wait for",
+        Action::OnceWait | Action::OnceWaitForce => "wait for",
         Action::Send => "send",
         Action::TrySend => "try_send",
         Action::SendFinish => "finish send",
