@@ -172,13 +172,13 @@ pub fn unseen<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// An access is about to happen, of at least one byte, that does not [pass](passes) at once.
+/// An access is about to happen, of at least one byte, that does not [pass](passing::passes) at once.
 #[inline(never)]
 pub(super) fn accessed(address: usize, size: usize, write: bool, place: usize) {
     let marker = 0u8;
     let stack = (&raw const marker).addr();
     let (running, is_own) = HOOKS.with(|hooks| {
-        let inside = |(start, end): (usize, usize)| start <= address && address < end;
+        let inside = |(start, end): (usize, usize)| (start..end).contains(&address);
         let is_own = if inside((stack, hooks.bottom.get())) {
             let (start, end) = hooks.shared.get();
             address >= end || start >= address + size
@@ -351,8 +351,7 @@ impl Execution {
         if self.end.is_some() {
             return;
         }
-        let watched = &self.memory_notes.watched;
-        if !watched.is_empty() && watched.contains(&hooked.place) && self.is_own_at(hooked.place) {
+        if self.memory_notes.watched.contains(&hooked.place) && self.is_own_at(hooked.place) {
             return;
         }
         let count = self.shadow.granule_count();

@@ -7,7 +7,7 @@ use crate::trace::ObjectId;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A table with addresses for keys, where what is in it outlives executions.
+/// A table with addresses for keys. (What every step looks for is in an [`AddressMap`].)
 pub(crate) type ByAddress<T> = HashMap<usize, T, BuildHasherDefault<Spread>>;
 
 /// Addresses of code.

@@ -1,10 +1,10 @@
 //! Backtraces, taken only while a failure is being replayed: addresses first, which is quick; names are looked up once
 //! for each address.
 
+use super::address_map::ByAddress;
 use super::allocator::aside;
 use super::coroutine::running_stack;
 use crate::trace::Frame;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Frames of one backtrace, at most.
@@ -40,7 +40,7 @@ pub(super) fn addresses() -> Vec<usize> {
 /// Names of return addresses.
 #[derive(Debug, Default)]
 pub(super) struct Resolver {
-    known: HashMap<usize, Vec<Frame>>,
+    known: ByAddress<Vec<Frame>>,
 }
 
 impl Resolver {

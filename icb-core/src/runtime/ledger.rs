@@ -4,6 +4,7 @@
 //! It works inside the allocator, on the stack of whoever allocates, and allocates itself: that it does aside, where the
 //! allocator tells it nothing. Backtraces are taken unresolved, which is quick and needs little stack.
 
+use super::address_map::ByAddress;
 use super::allocator::aside;
 use super::arena;
 use super::backtrace::{Resolver, addresses};
@@ -31,7 +32,7 @@ pub(super) struct Ledger {
     pub(super) keeps_histories: bool,
     run: u32,
     next_ordinal: u64,
-    unfreed: HashMap<usize, Unfreed>,
+    unfreed: ByAddress<Unfreed>,
     /// Starts of those that statics lead to, in order.
     reachable: Vec<usize>,
     /// Allocations, by number, whose backtraces are wanted.

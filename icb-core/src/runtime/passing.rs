@@ -6,7 +6,7 @@
 //! of them that it may have let pass just before: the others have no business there.
 
 use super::own_lock::OwnLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Where that begins which is passed over.
 static START: AtomicUsize = AtomicUsize::new(0);
@@ -17,17 +17,17 @@ static LENGTH: AtomicUsize = AtomicUsize::new(0);
 const WIDEST: usize = 16;
 
 /// How many OS threads there are whose accesses are checked.
-static CHECKED: OwnLock<usize> = OwnLock::new(0);
-/// It is more than one.
-static CONTESTED: AtomicBool = AtomicBool::new(false);
+static CHECKED: AtomicUsize = AtomicUsize::new(0);
+/// Held while that changes.
+static CHANGING: OwnLock<()> = OwnLock::new(());
 
 /// Whether an access of at most [`WIDEST`] bytes is passed over.
 #[inline(always)]
 pub(super) fn passes(address: usize) -> bool {
-    address.wrapping_sub(START.load(Relaxed)) < LENGTH.load(Relaxed)
+    passes_wholly(address, WIDEST)
 }
 
-/// [`passes`] for so many bytes.
+/// Whether an access of so many bytes is passed over.
 #[inline(always)]
 pub(super) fn passes_wholly(address: usize, size: usize) -> bool {
     let offset = address.wrapping_sub(START.load(Relaxed));
@@ -38,7 +38,7 @@ pub(super) fn passes_wholly(address: usize, size: usize) -> bool {
 #[inline]
 pub(super) fn pass(start: usize, end: usize) {
     LENGTH.store(0, Relaxed);
-    if !CONTESTED.load(Relaxed) {
+    if CHECKED.load(Relaxed) <= 1 {
         START.store(start, Relaxed);
         LENGTH.store(end.saturating_sub(start + WIDEST - 1), Relaxed);
     }
@@ -46,18 +46,15 @@ pub(super) fn pass(start: usize, end: usize) {
 
 /// The accesses of the calling OS thread are checked from now on.
 pub(super) fn begin() {
-    let mut checked = CHECKED.lock();
-    *checked += 1;
-    CONTESTED.store(*checked > 1, Relaxed);
+    let _changing = CHANGING.lock();
+    CHECKED.fetch_add(1, Relaxed);
     LENGTH.store(0, Relaxed);
 }
 
 /// The accesses of the calling OS thread are not checked any more.
 pub(super) fn end() {
-    let mut checked = CHECKED.lock();
-    *checked -= 1;
-    CONTESTED.store(*checked > 1, Relaxed);
-    if *checked == 0 {
+    let _changing = CHANGING.lock();
+    if CHECKED.fetch_sub(1, Relaxed) == 1 {
         pass(0, usize::MAX);
     }
 }

@@ -210,7 +210,7 @@ impl Once {
         let action = if force { Action::OnceWaitForce } else { Action::OnceWait };
         match self.handle.perform(self.init(owner), action) {
             None => {}
-            Some(Effect::Poisoned) if !force => panic_poisoned(),
+            Some(Effect::Poisoned) => panic_poisoned(),
             Some(_) => return,
         }
         if self.state() == COMPLETE {

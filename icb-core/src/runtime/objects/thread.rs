@@ -307,39 +307,30 @@ impl Execution {
     /// Whether a thread has ended but for its thread-locals: a read of it. As with std's handle, which looks at a count by a relaxed load,
     /// who finds that it has does not come after what it did; and who does not know that it has may find that it has not.
     pub(in crate::runtime) fn finish_is_finished(&mut self, operation: Operation) -> bool {
-        if self.has_left(operation.object)
-            && self.may_end_late(operation.object)
-            && self.branch(operation, 2, true) == 1
-        {
-            let thread = self.threads.mine();
-            thread.late_ends += 1;
+        let left = self.thread_of(operation.object).filter(|_| self.has_left(operation.object));
+        let Some(thread) = left.filter(|&thread| !self.knows_end(thread)) else {
+            return self.finish_look_at_end(operation);
+        };
+        if self.threads.mine().late_ends < MAX_LATE_ENDS && self.branch(operation, 2, true) == 1 {
             self.note_read(operation.object);
-            self.threads.mine().note_spurious_failure();
+            let mine = self.threads.mine();
+            mine.late_ends += 1;
+            mine.note_spurious_failure();
             self.set_accesses(&[(operation.object, Mode::Read)]);
             self.finish_many(operation, 11, Some(LATE_END));
             return false;
         }
-        let ended = self.finish_look_at_end(operation);
-        if ended {
-            let me = self.current;
-            let now = self.threads.mine().clock.clock.get(me);
-            if let Some(thread) = self.thread_of(operation.object) {
-                self.threads[thread].seen_ended_by.push((me, now));
-            }
-        }
-        ended
+        let me = self.current;
+        let now = self.threads.mine().clock.clock.get(me);
+        self.threads[thread].seen_ended_by.push((me, now));
+        self.finish_look_at_end(operation)
     }
 
-    /// Whether the running thread may find that a thread which has ended has not done so yet: nothing that it knows of comes after that.
-    fn may_end_late(&self, object: ObjectId) -> bool {
-        let Some(thread) = self.thread_of(object).filter(|&thread| thread != self.current) else {
-            return false;
-        };
-        let (mine, theirs) = (&self.threads[self.current], &self.threads[thread]);
-        let clock = &mine.clock.clock;
-        mine.late_ends < MAX_LATE_ENDS
-            && clock.get(thread) < theirs.shared_clock().get(thread)
-            && theirs.seen_ended_by.iter().all(|&(who, when)| clock.get(who) < when)
+    /// Whether what the running thread knows of comes after the end of a thread, or after somebody has found that it has ended.
+    fn knows_end(&self, thread: usize) -> bool {
+        let (clock, theirs) = (&self.threads[self.current].clock.clock, &self.threads[thread]);
+        clock.get(thread) >= theirs.shared_clock().get(thread)
+            || theirs.seen_ended_by.iter().any(|&(who, when)| clock.get(who) >= when)
     }
 
     /// A read of a thread, which depends on whether it has ended but for its thread-locals: that is returned.
