@@ -29,8 +29,10 @@ pub(crate) const OWN: [&str; 3] = ["icb-std", "icb-core", "icb-harness"];
 /// Where the built libraries are.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Facade {
-    /// Changes whenever what is compiled against the facade has to be compiled again.
-    pub(crate) key: String,
+    /// What it was made of and for.
+    key: String,
+    /// The library's bytes, in short: the same sources in another directory make another one.
+    bytes: String,
     /// Where the packed sources are.
     pub(crate) source: PathBuf,
     /// In place of `std`, `core` and `alloc`.
@@ -41,6 +43,13 @@ pub(crate) struct Facade {
     pub(crate) plain_harness: PathBuf,
     /// Where the procedural macros are that they were compiled with; the compiler asks for these as well.
     pub(crate) macros: PathBuf,
+}
+
+impl Facade {
+    /// Changes whenever what is compiled against the facade has to be compiled again.
+    pub(crate) fn key(&self) -> impl Hash {
+        (&self.key, &self.bytes)
+    }
 }
 
 /// The facade for a target, built if need be. It stays as it is as long as the entry is there.
@@ -101,9 +110,17 @@ fn make(
         assembly_names::replace(libraries)?;
     }
     let macros = directory.join("target").join("release").join("deps");
-    let facade = Facade { key, source, library, harness, plain_harness, macros };
+    let bytes = bytes(&library)?;
+    let facade = Facade { key, bytes, source, library, harness, plain_harness, macros };
     let text = serde_json::to_string(&facade).map_err(|error| Error::internal("cannot write JSON", error))?;
     write(record, &text)
+}
+
+/// The bytes of a library, in short.
+pub(super) fn bytes(library: &Path) -> Result<String, Error> {
+    let bytes = fs::read(library)
+        .map_err(|error| Error::internal(format!("cannot read {}", library.display()), error))?;
+    Ok(digest(bytes))
 }
 
 fn key(version: &str, triple: &str, settings: &str) -> String {
@@ -276,5 +293,19 @@ mod tests {
         assert_ne!(key("1", "t", ""), key("2", "t", ""));
         assert_ne!(key("1", "t", ""), key("1", "u", ""));
         assert_ne!(key("1", "t", ""), key("1", "t", "s"));
+    }
+
+    #[test]
+    fn a_library_made_elsewhere_is_another_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let made_with = |text: &str| {
+            let library = directory.path().join("library");
+            fs::write(&library, text).unwrap();
+            let bytes = bytes(&library).unwrap();
+            let [source, harness, plain_harness, macros] = [(); 4].map(|()| PathBuf::new());
+            Facade { key: key("1", "t", ""), bytes, source, library, harness, plain_harness, macros }
+        };
+        assert_eq!(digest(made_with("a").key()), digest(made_with("a").key()));
+        assert_ne!(digest(made_with("a").key()), digest(made_with("b").key()));
     }
 }

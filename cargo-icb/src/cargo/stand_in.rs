@@ -88,7 +88,7 @@ impl StandIns {
 
     /// Compiler flags.
     pub(crate) fn flags(&self, facade: &Facade, accesses: bool) -> Vec<String> {
-        let key = wrapper::key("icb_stand_in", &(&facade.key, self.packages(), accesses));
+        let key = wrapper::key("icb_stand_in", &(facade.key(), self.packages(), accesses));
         let cfgs = self.0.iter().flat_map(|(_, cfg)| {
             ["--cfg".to_owned(), cfg.clone(), "--check-cfg".to_owned(), format!("cfg({cfg})")]
         });

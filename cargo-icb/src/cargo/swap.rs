@@ -7,14 +7,13 @@
 
 use super::build::{Recipe, cargo};
 use super::metadata::{Workspace, names};
-use super::wrapper;
+use super::{facade, wrapper};
 use crate::cli::BuildArgs;
 use crate::exit_code::Error;
 use cargo_metadata::{Metadata, PackageId};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Package of the mirrored library.
@@ -36,7 +35,7 @@ pub(crate) fn prepare(
     }
     let packages = check(packages, &workspace.graph(options)?)?;
     let library = build(recipe)?;
-    stamp.renew(&key(&library)?, &packages, recipe)?;
+    stamp.renew(&facade::bytes(&library)?, &packages, recipe)?;
     let list: Vec<&str> = packages.iter().map(String::as_str).collect();
     let mut environment = recipe.wrapper()?;
     environment.push((wrapper::LIBRARY, library.into_os_string()));
@@ -111,14 +110,6 @@ fn build(recipe: &Recipe<'_>) -> Result<PathBuf, Error> {
     let path = metadata.map(|file| file.with_extension("rlib").into_std_path_buf());
     path.filter(|path| path.exists())
         .ok_or_else(|| Error::Internal(format!("cargo has built no library of {LIBRARY}")))
-}
-
-fn key(library: &Path) -> Result<String, Error> {
-    let bytes = std::fs::read(library)
-        .map_err(|error| Error::internal(format!("cannot read {}", library.display()), error))?;
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    Ok(format!("{:016x}", hasher.finish()))
 }
 
 /// The file that remembers against what the instrumented packages were compiled.

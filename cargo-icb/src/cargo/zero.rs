@@ -144,7 +144,7 @@ impl Zero {
         if let Some(stand_ins) = &self.stand_ins {
             return stand_ins.flags(&self.facade, accesses);
         }
-        let key = wrapper::key("icb_facade", &(&self.facade.key, only, except, accesses));
+        let key = wrapper::key("icb_facade", &(self.facade.key(), only, except, accesses));
         // What calls the system by instructions of its own cannot be modelled. `rustix` offers not to.
         key.into_iter().chain(RUSTIX.map(str::to_owned)).collect()
     }

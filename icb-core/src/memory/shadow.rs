@@ -1,11 +1,13 @@
 //! What is known of the accesses to plain memory, by address: FastTrack (Flanagan and Freund, PLDI 2009, §3) for each
-//! granule of eight bytes, or for each part of a granule that is not always accessed as a whole; and which memory has
-//! been freed. It knows nothing of threads but their numbers and clocks.
+//! granule of eight bytes, for each part of a granule that is not always accessed as a whole, or for a line of eight granules as long as it
+//! always is; and which memory has been freed. It knows nothing of threads but their numbers and clocks.
 
 use crate::clock::{Epoch, VectorClock};
 
 /// Bytes of a granule.
 const GRANULE: usize = 8;
+/// Granules of a line.
+const LINE: usize = 8;
 /// A freed block is remembered as a range, besides by those of its granules that have been touched: a block larger than
 /// this, in bytes, or while there are fewer ranges than `FEW`.
 const SMALL: usize = 256;
@@ -95,14 +97,16 @@ impl Readers {
     }
 }
 
-/// A granule that this execution has touched.
+/// A granule that this execution has touched, or the line that it is the first one of. Where a granule has an entry, so has the first one of its line,
+/// and where a line has the one entry, its other granules have none.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     granule: usize,
     epoch: u32,
     /// The first of the parts, if there are any; there is room for eight.
     first: u32,
-    /// Bytes that were not always accessed together have cells apart: so many parts. 0: there is the one cell. `FREED`.
+    /// Bytes that were not always accessed together have cells apart: so many parts. 0: there is the one cell. `FREED`. Beside that, `ATOMIC` and
+    /// `WHOLE`.
     parts: u8,
     /// The bytes that the one cell is about.
     bytes: u8,
@@ -112,9 +116,11 @@ struct Entry {
 }
 
 /// Instead of the number of its parts: the granule has been freed.
-const FREED: u8 = u8::MAX;
+const FREED: u8 = 0x3F;
 /// Beside the number of its parts: there are atomic variables in the granule.
 const ATOMIC: u8 = 0x40;
+/// Beside the number of its parts: the entry is that of a line.
+const WHOLE: u8 = 0x80;
 
 impl Entry {
     const NONE: Entry =
@@ -123,7 +129,14 @@ impl Entry {
     /// The number of its parts, if it has not been freed.
     #[inline]
     const fn part_count(&self) -> Option<usize> {
-        if self.parts == FREED { None } else { Some((self.parts & !ATOMIC) as usize) }
+        let parts = self.parts & !(ATOMIC | WHOLE);
+        if parts == FREED { None } else { Some(parts as usize) }
+    }
+
+    /// Whether it is that of a line.
+    #[inline]
+    const fn is_whole(&self) -> bool {
+        self.parts & WHOLE != 0
     }
 }
 
@@ -170,6 +183,12 @@ impl Default for Shadow {
             met_atomics: Vec::new(),
         }
     }
+}
+
+/// The first granule of a granule's line.
+#[inline]
+const fn head(granule: usize) -> usize {
+    granule & !(LINE - 1)
 }
 
 /// The bytes of a granule from `first` on, as a mask.
@@ -220,9 +239,21 @@ impl Shadow {
     fn access_many(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let end = access.address + access.size - 1;
         let (first, last) = (access.address / GRANULE, end / GRANULE);
+        let full = (access.address.div_ceil(GRANULE), (end + 1) / GRANULE);
         let mut trouble = None;
         let mut next = usize::MAX;
-        for granule in first..=last {
+        let mut granule = first;
+        while granule <= last {
+            if granule % LINE == 0
+                && granule >= full.0
+                && granule + LINE <= full.1
+                && let Some(index) = self.line(granule)
+            {
+                let found = self.whole_line(index, access);
+                trouble = trouble.or(found);
+                granule += LINE;
+                continue;
+            }
             let mut bytes = u8::MAX;
             if granule == first {
                 bytes <<= access.address % GRANULE;
@@ -240,8 +271,71 @@ impl Shadow {
             if trouble.is_none() {
                 trouble = found;
             }
+            granule += 1;
         }
         trouble
+    }
+
+    /// The index of the entry of the line that begins with this granule, which is made if nothing of it has been touched. `None`: its granules are known
+    /// one by one.
+    fn line(&mut self, head: usize) -> Option<usize> {
+        if let Some(index) = self.find(head) {
+            return self.entries[index].is_whole().then_some(index);
+        }
+        let address = head * GRANULE;
+        if self.is_in_range(address, LINE * GRANULE) {
+            return None;
+        }
+        let index = self.insert(head);
+        self.entries[index].parts = WHOLE;
+        self.entries[index].bytes = u8::MAX;
+        Some(index)
+    }
+
+    /// All of a line is accessed.
+    fn whole_line(&mut self, index: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
+        let entry = &mut self.entries[index];
+        let address = entry.granule * GRANULE;
+        if entry.part_count().is_none() {
+            return Some(Trouble::Freed { address });
+        }
+        if entry.cell.is_ordered_before(access) {
+            entry.cell.note(access);
+            return None;
+        }
+        entry.cell.access(&mut self.reads, &mut self.reads_used, address, access)
+    }
+
+    /// The granules of a line have entries of their own from now on, which say of each what was known of all. The index of the entry of one of them.
+    #[cold]
+    fn split(&mut self, index: usize, granule: usize) -> usize {
+        let whole = self.entries[index];
+        for other in whole.granule..whole.granule + LINE {
+            let at = if other == whole.granule { index } else { self.insert(other) };
+            let mut cell = whole.cell;
+            if cell.reads != 0 && other != whole.granule {
+                cell.reads = self.copy_reads(cell.reads);
+            }
+            self.entries[at] = Entry { granule: other, parts: whole.parts & !WHOLE, cell, ..whole };
+        }
+        self.find(granule).unwrap_or(index)
+    }
+
+    /// The index of the entry of the granule that has this entry, or whose line has.
+    #[inline]
+    fn alone(&mut self, index: usize) -> usize {
+        let entry = &self.entries[index];
+        if entry.is_whole() { self.split(index, entry.granule) } else { index }
+    }
+
+    /// If a line with the one entry goes on across the beginning of this granule, it has one for each granule from now on.
+    fn split_at(&mut self, granule: usize) {
+        if granule % LINE != 0
+            && let Some(index) = self.find(head(granule))
+            && self.entries[index].is_whole()
+        {
+            self.split(index, granule);
+        }
     }
 
     /// A block of memory is freed, which is a write of it: says with which access that is not ordered.
@@ -250,6 +344,9 @@ impl Shadow {
         let (first, last) = (access.address / GRANULE, end.div_ceil(GRANULE));
         let ranged = access.size > SMALL || self.freed.len() < FEW;
         let mut trouble = None;
+        // What is a line from here on lies within the block.
+        self.split_at(first);
+        self.split_at(last);
         if last - first > self.entries.len() {
             for index in 0..self.entries.len() {
                 let entry = &self.entries[index];
@@ -258,18 +355,15 @@ impl Shadow {
                     trouble = trouble.or(found);
                 }
             }
-        } else if ranged {
-            for granule in first..last {
-                if let Some(index) = self.find(granule) {
+        } else {
+            let mut granule = first;
+            while granule < last {
+                let (index, next) = self.freed_entry(granule, last, ranged);
+                granule = next;
+                if let Some(index) = index {
                     let found = self.free_entry(index, access);
                     trouble = trouble.or(found);
                 }
-            }
-        } else {
-            for granule in first..last {
-                let index = self.entry(granule);
-                let found = self.free_entry(index, access);
-                trouble = trouble.or(found);
             }
         }
         if ranged {
@@ -279,9 +373,28 @@ impl Shadow {
         trouble
     }
 
+    /// The entry by which it is noted that a granule has been freed, or a line, and the first granule behind; all of it up to `last` is. Where freed memory is
+    /// `ranged`, what has no entry needs none.
+    fn freed_entry(&mut self, granule: usize, last: usize, ranged: bool) -> (Option<usize>, usize) {
+        let end = head(granule) + LINE;
+        match self.find(head(granule)) {
+            Some(index) if self.entries[index].is_whole() => return (Some(index), end),
+            None if ranged => return (None, end),
+            None if granule % LINE == 0 && end <= last => {
+                if let Some(index) = self.line(granule) {
+                    return (Some(index), end);
+                }
+            }
+            _ => {}
+        }
+        (if ranged { self.find(granule) } else { Some(self.entry(granule)) }, granule + 1)
+    }
+
     /// Nothing is known any more of accesses to some memory.
     pub fn forget(&mut self, address: usize, size: usize) {
         let granules = address / GRANULE..(address + size).div_ceil(GRANULE);
+        self.split_at(granules.start);
+        self.split_at(granules.end);
         for entry in &mut self.entries {
             if entry.epoch == self.epoch && granules.contains(&entry.granule) {
                 *entry = Entry { granule: entry.granule, epoch: entry.epoch, ..Entry::NONE };
@@ -293,7 +406,7 @@ impl Shadow {
     fn free_entry(&mut self, index: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let entry = &mut self.entries[index];
         let count = entry.part_count()?;
-        entry.parts = FREED;
+        entry.parts = FREED | (entry.parts & WHOLE);
         let address = entry.granule * GRANULE;
         let trouble = |bytes: u8, cell: &Cell| {
             let address = address + bytes.trailing_zeros() as usize;
@@ -331,7 +444,7 @@ impl Shadow {
         None
     }
 
-    /// The index of the granule's entry, which is made if need be.
+    /// The index of the granule's entry, or of its line's if that begins with it; one is made if need be.
     #[inline]
     fn entry(&mut self, granule: usize) -> usize {
         match self.find(granule) {
@@ -343,6 +456,30 @@ impl Shadow {
     #[cold]
     #[inline(never)]
     fn enter(&mut self, granule: usize) -> usize {
+        let head = head(granule);
+        if granule != head {
+            match self.find(head) {
+                Some(index) if self.entries[index].is_whole() => return self.split(index, granule),
+                Some(_) => {}
+                None => {
+                    self.enter_alone(head);
+                }
+            }
+        }
+        self.enter_alone(granule)
+    }
+
+    /// The index of a new entry of a granule.
+    fn enter_alone(&mut self, granule: usize) -> usize {
+        let index = self.insert(granule);
+        if self.is_in_range(granule * GRANULE, GRANULE) {
+            self.entries[index].parts = FREED;
+        }
+        index
+    }
+
+    /// The index of a new entry, of which nothing is known.
+    fn insert(&mut self, granule: usize) -> usize {
         if (self.used + 1) * 2 > self.entries.len() {
             self.grow();
         }
@@ -352,18 +489,15 @@ impl Shadow {
         while self.entries[index].epoch == self.epoch {
             index = (index + 1) & mask;
         }
-        let address = granule * GRANULE;
-        let freed = self.is_in_range(address);
-        let parts = if freed { FREED } else { 0 };
-        self.entries[index] = Entry { granule, epoch: self.epoch, parts, ..Entry::NONE };
+        self.entries[index] = Entry { granule, epoch: self.epoch, ..Entry::NONE };
         index
     }
 
-    /// Whether a granule is part of a freed block of those remembered as ranges. Blocks do not overlap, so two can share it at
-    /// most.
-    fn is_in_range(&self, address: usize) -> bool {
-        let next = self.freed.partition_point(|&(first, _)| first < address + GRANULE);
-        self.freed[next.saturating_sub(2)..next].iter().any(|&(_, end)| address < end)
+    /// Whether some of these bytes are part of a freed block of those remembered as ranges. Blocks do not overlap, so the last one that begins before their
+    /// end reaches furthest.
+    fn is_in_range(&self, address: usize, size: usize) -> bool {
+        let next = self.freed.partition_point(|&(first, _)| first < address + size);
+        self.freed[..next].last().is_some_and(|&(_, end)| address < end)
     }
 
     fn grow(&mut self) {
@@ -394,6 +528,7 @@ impl Shadow {
 
     #[inline(never)]
     fn touch(&mut self, index: usize, bytes: u8, access: &MemoryAccess<'_>) -> Option<Trouble> {
+        let index = self.alone(index);
         let entry = &mut self.entries[index];
         let address = entry.granule * GRANULE;
         let Some(count) = entry.part_count() else {
@@ -460,6 +595,7 @@ impl Shadow {
     pub fn enter_atomic(&mut self, address: usize, size: usize) {
         for (granule, bytes) in granules(address, size) {
             let index = self.entry(granule);
+            let index = self.alone(index);
             let entry = &mut self.entries[index];
             entry.atomic |= bytes;
             entry.parts |= ATOMIC;
@@ -488,7 +624,8 @@ impl Shadow {
     /// What is known of these bytes, with the first one of each cell.
     fn cells(&self, address: usize, size: usize) -> impl Iterator<Item = (usize, &Cell)> {
         granules(address, size).flat_map(move |(granule, bytes)| {
-            let entry = self.find(granule).map(|index| &self.entries[index]);
+            let entry = |granule| self.find(granule).map(|index| &self.entries[index]);
+            let entry = entry(granule).or_else(|| entry(head(granule)).filter(|entry| entry.is_whole()));
             let count = entry.and_then(Entry::part_count);
             let one = entry.filter(|_| count == Some(0)).map(|entry| (entry.bytes, &entry.cell));
             let first = entry.map_or(0, |entry| entry.first as usize);
@@ -677,6 +814,12 @@ mod tests {
         shadow.forget(4096, 4096);
         let races = [4088, 4096, 8184, 8192].map(|at| touch(&mut shadow, (at, 8), true, 1, &b).is_some());
         assert_eq!(races, [true, false, false, true]);
+        // What is forgotten begins and ends within lines.
+        shadow.begin(2);
+        assert_eq!(touch(&mut shadow, (4096, 256), true, 0, &a), None);
+        shadow.forget(4096 + 24, 80);
+        let races = [16, 24, 96, 104].map(|at| touch(&mut shadow, (4096 + at, 8), true, 1, &b).is_some());
+        assert_eq!(races, [true, false, false, true]);
     }
 
     #[test]
@@ -747,17 +890,20 @@ mod tests {
     }
 
     /// Accesses of any size at any place are judged as if each byte were on its own.
-    #[test]
-    fn parts_of_granules_say_what_their_bytes_say() {
+    fn says_what_its_bytes_say(epochs: std::ops::Range<u32>, length: usize, sizes: &[usize]) -> usize {
         let mut state = 9u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % below
         };
         let (mut shadow, mut found) = (Shadow::default(), 0);
-        for epoch in 1..4_000 {
+        for epoch in epochs {
             shadow.begin(epoch);
-            let mut bytes = [Byte::default(); 48];
+            // Others have been freed already, so that blocks are not ranges.
+            let others = if epoch % 2 == 0 { FEW } else { 0 };
+            shadow.freed = (0..others).map(|at| (1 << 20 | at << 4, 1 << 20 | at << 4 | 8)).collect();
+            let mut bytes = vec![Byte::default(); length];
+            let mut freed = 0..0;
             let mut clocks: Vec<VectorClock> = (0..3)
                 .map(|thread| clock(&std::array::from_fn::<u32, 3, _>(|t| u32::from(t == thread))))
                 .collect();
@@ -768,29 +914,49 @@ mod tests {
                     clocks[thread].join(&known);
                     clocks[other].tick(other);
                 }
-                let size = [1, 2, 4, 8, 8, 12][random(6)];
-                let (address, write) = (random(bytes.len() - size), random(3) == 0);
+                let size = sizes[random(sizes.len())];
+                let (address, write) = (random(length - size), random(3) == 0);
                 let known = clocks[thread].clone();
-                let free = random(40) == 0;
                 let unseen = |times: &[u32; 3]| (0..3).any(|t| times[t] > known.get(t));
+                let unordered = |byte: &Byte| unseen(&byte.written) || unseen(&byte.read);
+                // Whole granules, as blocks of memory are.
+                let whole = address / GRANULE * GRANULE..(address + size).div_ceil(GRANULE) * GRANULE;
+                let all = || whole.clone().filter(|&at| at < length);
+                let access = MemoryAccess { address, size, write, thread, clock: &known, place: 0 };
+                let overlaps = freed.start < address + size && address < freed.end;
+                match random(40) {
+                    0 if freed.is_empty() => {
+                        let races = all().any(|at| unordered(&bytes[at]));
+                        let of_block =
+                            MemoryAccess { address: whole.start, size: whole.len(), write: true, ..access };
+                        assert_eq!(shadow.free(&of_block).is_some(), races);
+                        all().for_each(|at| bytes[at] = Byte::default());
+                        freed = whole;
+                        continue;
+                    }
+                    1 if freed.is_empty() => {
+                        shadow.forget(whole.start, whole.len());
+                        all().for_each(|at| bytes[at] = Byte::default());
+                        continue;
+                    }
+                    2 => {
+                        let seen = bytes[address..address + size].iter().all(|byte| !unordered(byte));
+                        assert_eq!(shadow.is_seen_by(address, size, &known), seen);
+                        continue;
+                    }
+                    _ => {}
+                }
                 let touched = bytes[address..address + size].iter();
                 let races = touched
-                    .filter(|byte| unseen(&byte.written) || ((write || free) && unseen(&byte.read)))
+                    .filter(|byte| unseen(&byte.written) || (write && unseen(&byte.read)))
                     .count();
-                let access = MemoryAccess { address, size, write, thread, clock: &known, place: 0 };
-                if free {
-                    // Whole granules, as blocks of memory are.
-                    let whole = address / GRANULE * GRANULE..(address + size).div_ceil(GRANULE) * GRANULE;
-                    let unordered = |byte: &Byte| unseen(&byte.written) || unseen(&byte.read);
-                    let races = bytes[whole.clone()].iter().any(unordered);
-                    let free =
-                        MemoryAccess { address: whole.start, size: whole.len(), write: true, ..access };
-                    assert_eq!(shadow.free(&free).is_some(), races);
-                    break;
-                }
-                assert_eq!(shadow.access(&access).is_some(), races > 0);
+                assert_eq!(shadow.access(&access).is_some(), races > 0 || overlaps);
                 if races > 0 {
                     found += 1;
+                    break;
+                }
+                if overlaps {
+                    // What of it is not freed is noted or not.
                     break;
                 }
                 for byte in &mut bytes[address..address + size] {
@@ -799,6 +965,21 @@ mod tests {
                 }
             }
         }
+        found
+    }
+
+    #[test]
+    fn parts_of_granules_say_what_their_bytes_say() {
+        let found = says_what_its_bytes_say(1..4_000, 48, &[1, 2, 4, 8, 8, 12]);
+        assert!(found > 500, "{found}");
+    }
+
+    #[test]
+    fn lines_say_what_their_bytes_say() {
+        let found = says_what_its_bytes_say(1..4_000, 400, &[1, 8, 8, 16, 64, 72, 128, 150, 300]);
+        assert!(found > 500, "{found}");
+        // All at once, again and again.
+        let found = says_what_its_bytes_say(1..2_000, 321, &[320, 320, 320, 8, 64]);
         assert!(found > 500, "{found}");
     }
 
@@ -812,7 +993,11 @@ mod tests {
         let race =
             |thread| Trouble::Race(EarlierAccess { address: 8, thread, write: false, place: thread + 100 });
         assert_eq!(touch(&mut shadow, (8, 8), true, 1, &b), Some(race(0)));
-        // Parts of a granule have copies.
+        // Granules of a line, and parts of a granule, have copies.
+        assert_eq!(touch(&mut shadow, (64, 64), false, 0, &a), None);
+        assert_eq!(touch(&mut shadow, (64, 64), false, 1, &b), None);
+        assert_eq!(touch(&mut shadow, (72, 8), false, 2, &clock(&[0, 0, 1])), None);
+        assert_eq!(touch(&mut shadow, (80, 8), true, 0, &clock(&[1, 1, 0])), None);
         assert_eq!(touch(&mut shadow, (16, 8), false, 0, &a), None);
         assert_eq!(touch(&mut shadow, (16, 8), false, 1, &b), None);
         let found = touch(&mut shadow, (16, 4), true, 0, &a);

@@ -72,6 +72,8 @@ pub(crate) struct IdleTurns {
     objects: Vec<ObjectId>,
     /// At the pause that is pending.
     registers: Option<Registers>,
+    /// At the pause before the last.
+    last: Option<Registers>,
     /// How things were when this turn began is known.
     pub(super) known: bool,
     /// Something has been got that the next turn may get otherwise.
@@ -102,6 +104,7 @@ impl IdleTurns {
         self.is_idle = false;
         self.known = false;
         self.registers = None;
+        self.last = None;
     }
 
     /// What the thread does next may be something else, although it is in the same state.
@@ -319,6 +322,11 @@ impl Thread {
             idle.known = false;
             return false;
         };
+        let before = idle.last.replace(registers);
+        if before.is_some_and(|before| before != registers && before.place() == registers.place()) {
+            idle.known = false;
+            return false;
+        }
         idle.begin(registers, bottom, step, memory)
     }
 
