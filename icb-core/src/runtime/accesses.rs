@@ -7,7 +7,7 @@
 //! beforehand, inline assembly, foreign code. Atomics are the mirrored types' business, and where a crate is on the real `std`, that of
 //! `foreign`. What is wrong with an access, `memory_troubles` says.
 
-use super::address_map::{ByAddress, Kind, Places, alive, key};
+use super::address_map::{ByAddress, Kind, WatchedPlaces, alive, key};
 use super::allocator::aside;
 use super::coroutine::Coroutine;
 use super::execution::Execution;
@@ -60,7 +60,7 @@ pub(super) struct MemoryNotes {
     pub(super) owners: ByAddress<Owner>,
     /// Places where accesses of the mirrored library are not noted: its own, and those in functions of `std`, where it is asked at each
     /// access who has called them.
-    pub(super) watched: Places,
+    pub(super) watched: WatchedPlaces,
     /// A place has become one of those in the running execution.
     pub(super) news: bool,
 }
@@ -199,26 +199,21 @@ pub(super) fn accessed(address: usize, size: usize, write: bool, place: usize) {
 fn reached(running: *const Running, address: usize, size: usize, write: bool, place: usize) {
     // SAFETY: `attend` has been given it, and `look_away` is called before it goes.
     let running = unsafe { &*running };
-    if !running.at_work.get() && !program_allocator::holds(address) {
-        check(running, Hooked { address, size, write, place });
+    if running.at_work.get() || program_allocator::holds(address) {
+        return;
     }
-}
-
-/// An access to memory that others may reach is about to happen.
-#[inline]
-fn check(running: &'static Running, hooked: Hooked) {
     let point = running.with(|e| {
         if e.giving_up || e.end.is_some() {
             return None;
         }
-        Some(e.is_memory_point(hooked.place))
+        Some(e.is_memory_point(place))
     });
     match point {
         None => return,
         Some(false) => {}
-        Some(true) => take_step(running, hooked),
+        Some(true) => take_step(running, Hooked { address, size, write, place }),
     }
-    running.with(|e| e.check_memory(hooked));
+    running.with(|e| e.check_memory(address, size, write, place));
 }
 
 /// The access is a scheduling point, and a step.
@@ -336,40 +331,38 @@ impl Execution {
         self.finish_many(operation, 0, None);
     }
 
+    /// Checks an access of the running thread and takes note of it. (A structure that is written in words and read in larger pieces makes the processor wait, so
+    /// there is none before somebody asks.)
     #[inline(always)]
-    fn note_in_shadow(&mut self, hooked: Hooked) -> Option<Trouble> {
-        let me = self.current;
-        let clock = &self.threads[me].clock.clock;
-        let Hooked { address, size, write, place } = hooked;
-        self.shadow.access(&MemoryAccess { address, size, write, thread: me, clock, place })
-    }
-
-    /// Checks an access of the running thread and takes note of it.
-    #[inline]
-    fn check_memory(&mut self, hooked: Hooked) {
+    fn check_memory(&mut self, address: usize, size: usize, write: bool, place: usize) {
+        let hooked = || Hooked { address, size, write, place };
         self.note_freed();
         if self.end.is_some() {
             return;
         }
-        if self.memory_notes.watched.contains(&hooked.place) && self.is_own_at(hooked.place) {
+        if self.memory_notes.watched.contains(place) && self.is_own_at(place) {
             return;
         }
         let count = self.shadow.granule_count();
-        let mut trouble = self.note_in_shadow(hooked);
+        let me = self.current;
+        let clock = &self.threads[me].clock.clock;
+        let mut trouble =
+            self.shadow.access(&MemoryAccess { address, size, write, thread: me, clock, place });
         if matches!(trouble, Some(Trouble::Race(_))) && self.look_at_futexes() {
             // Something had been acquired where that is not seen.
-            trouble = self.note_in_shadow(hooked);
+            let clock = &self.threads[me].clock.clock;
+            trouble = self.shadow.access(&MemoryAccess { address, size, write, thread: me, clock, place });
         }
         if self.shadow.granule_count() != count {
-            self.note_new_memory(hooked);
-        } else if self.statics.is_crowded(hooked.address) {
-            aside(|| self.statics.keep_data(std::ptr::without_provenance(hooked.address)));
+            self.note_new_memory(hooked());
+        } else if self.statics.is_crowded(address) {
+            aside(|| self.statics.keep_data(std::ptr::without_provenance(address)));
         }
         if self.notes_accesses {
-            self.note_access(hooked);
+            self.note_access(hooked());
         }
         if trouble.is_some() || !self.shadow.met_atomics.is_empty() {
-            self.look_closely(hooked, trouble);
+            self.look_closely(hooked(), trouble);
         }
     }
 

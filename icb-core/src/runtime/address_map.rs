@@ -13,6 +13,48 @@ pub(crate) type ByAddress<T> = HashMap<usize, T, BuildHasherDefault<Spread>>;
 /// Addresses of code.
 pub(crate) type Places = HashSet<usize, BuildHasherDefault<Spread>>;
 
+/// Binary logarithm of the bits that a set of watched places has beside it.
+const FILTER_BITS: u32 = 13;
+
+/// Addresses of code, looked for again and again where they mostly are not: a bit for each, which many share, says so of most others.
+#[derive(Clone, Debug)]
+pub(crate) struct WatchedPlaces {
+    places: Places,
+    filter: Box<[u64; 1 << (FILTER_BITS - u64::BITS.ilog2())]>,
+}
+
+impl Default for WatchedPlaces {
+    fn default() -> Self {
+        WatchedPlaces { places: Places::default(), filter: Box::new([0; 1 << (FILTER_BITS - u64::BITS.ilog2())]) }
+    }
+}
+
+impl WatchedPlaces {
+    /// The word and the bit of a place.
+    #[inline]
+    const fn bit(place: usize) -> (usize, u64) {
+        let bit = (place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - FILTER_BITS);
+        ((bit >> u64::BITS.ilog2()) as usize, 1 << (bit % u64::BITS as u64))
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, place: usize) -> bool {
+        let (word, bit) = Self::bit(place);
+        self.filter[word] & bit != 0 && self.places.contains(&place)
+    }
+
+    /// `false`: it was there.
+    pub(crate) fn insert(&mut self, place: usize) -> bool {
+        let (word, bit) = Self::bit(place);
+        self.filter[word] |= bit;
+        self.places.insert(place)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
+        self.places.iter().copied()
+    }
+}
+
 /// An address is spread over the bits of its hash.
 #[derive(Default, Debug)]
 pub(crate) struct Spread(u64);

@@ -212,7 +212,7 @@ impl Execution {
     pub(super) fn is_of_program(&mut self, place: usize) -> bool {
         match self.owner(place) {
             Owner::Program => true,
-            Owner::Library if self.memory_notes.watched.contains(&place) => true,
+            Owner::Library if self.memory_notes.watched.contains(place) => true,
             Owner::Own | Owner::Library => {
                 self.watch(place);
                 false

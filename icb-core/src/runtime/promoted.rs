@@ -1,6 +1,7 @@
 //! What executions have found out about which memory is shared, and how it is handed on: to another program of this process, or to another process.
 
-use super::address_map::Places;
+use super::address_map::{Places, WatchedPlaces};
+use super::memory_troubles::Owner;
 use super::program::CoroutineProgram;
 use super::{image, shared_stacks};
 
@@ -11,7 +12,7 @@ pub struct Promoted {
     pub(super) places: Places,
     pub(super) stacks: shared_stacks::SharedStacks,
     /// Places where it matters who has called the function that they are in.
-    pub(super) watched: Places,
+    pub(super) watched: WatchedPlaces,
     /// The times of writes of atomic variables matter.
     pub(super) keeps_writes: bool,
 }
@@ -50,9 +51,13 @@ impl CoroutineProgram {
         self.running.with(|e| {
             let points = e.promoted.iter().map(|&place| image::relative(place) as u64);
             let points = points.chain(e.shared_stacks.to_points());
-            let watched = e.memory_notes.watched.iter().map(|&place| image::relative(place) as u64);
+            let watched = |own: bool| {
+                let is_own = |place: &usize| e.memory_notes.owners.get(place) == Some(&Owner::Own);
+                let places = e.memory_notes.watched.iter().filter(|place| is_own(place) == own);
+                line(places.map(|place| image::relative(place) as u64).collect())
+            };
             let writes = u8::from(e.mixed.keeps_writes);
-            format!("{}\n{}\n{writes}\n", line(points.collect()), line(watched.collect()))
+            format!("{}\n{}\n{writes}\n{}\n", line(points.collect()), watched(false), watched(true))
         })
     }
 
@@ -62,11 +67,18 @@ impl CoroutineProgram {
         let mut numbers = || -> Vec<u64> {
             lines.next().unwrap_or("").split(' ').filter_map(|word| word.parse().ok()).collect()
         };
-        let (points, watched, writes) = (numbers(), numbers(), numbers());
+        let (points, watched, writes, own) = (numbers(), numbers(), numbers(), numbers());
         self.promote_points(&points);
-        let watched = watched.into_iter().map(|place| image::absolute(place as usize));
+        let places = |numbers: Vec<u64>| numbers.into_iter().map(|place| image::absolute(place as usize));
         self.running.with(|e| {
-            e.memory_notes.watched.extend(watched);
+            for place in places(watched) {
+                e.memory_notes.watched.insert(place);
+            }
+            // Whose they are takes long to look up.
+            for place in places(own) {
+                e.memory_notes.watched.insert(place);
+                e.memory_notes.owners.insert(place, Owner::Own);
+            }
             e.mixed.keeps_writes |= writes == [1];
         });
     }
