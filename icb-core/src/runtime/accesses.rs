@@ -189,9 +189,15 @@ pub(super) fn accessed(address: usize, size: usize, write: bool, place: usize) {
     });
     if running.is_null() {
         program_allocator::note(address);
-    } else if !is_own {
+    } else if !is_own && !is_engines(running, address) {
         reached(running, address, size, write, place);
     }
+}
+
+/// Whether the address lies in what the engine knows of the execution: parts of it are compiled into the program.
+#[inline(always)]
+fn is_engines(running: *const Running, address: usize) -> bool {
+    address.wrapping_sub(running.addr()) < size_of::<Running>()
 }
 
 /// An access happens to what others may reach, while there is an execution.

@@ -39,6 +39,9 @@ const MAX_TURN_READS: usize = 16;
 /// After so many turns that were not idle it is looked again later whether a loop without a hint has idle ones.
 const MAX_TURNS_IN_VAIN: u32 = 3;
 
+/// After so many turns of a loop that counts in registers its next ones are not looked at, as long as it does.
+const MAX_COUNTING: u32 = 2;
+
 /// Whether something has been changed since a turn was found to be idle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Disturbed {
@@ -72,8 +75,10 @@ pub(crate) struct IdleTurns {
     objects: Vec<ObjectId>,
     /// At the pause that is pending.
     registers: Option<Registers>,
-    /// At the pause before the last.
+    /// At the last pause.
     last: Option<Registers>,
+    /// So many pauses in a row were at the place of the one before, and had other registers: the loop counts in them.
+    counting: u32,
     /// How things were when this turn began is known.
     pub(super) known: bool,
     /// Something has been got that the next turn may get otherwise.
@@ -105,6 +110,7 @@ impl IdleTurns {
         self.known = false;
         self.registers = None;
         self.last = None;
+        self.counting = 0;
     }
 
     /// What the thread does next may be something else, although it is in the same state.
@@ -323,7 +329,9 @@ impl Thread {
             return false;
         };
         let before = idle.last.replace(registers);
-        if before.is_some_and(|before| before != registers && before.place() == registers.place()) {
+        let counts = before.is_some_and(|before| before != registers && before.place() == registers.place());
+        idle.counting = if counts { idle.counting + 1 } else { 0 };
+        if idle.counting > MAX_COUNTING {
             idle.known = false;
             return false;
         }

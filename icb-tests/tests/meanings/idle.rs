@@ -62,6 +62,32 @@ fn who_only_looks_goes_round_no_more_often_than_makes_a_difference() {
     }
 }
 
+/// Waits for one thing after another with a register that counts them, and looks more than once each time.
+fn looks_again(things: usize, pause: fn()) {
+    let done = Arc::new(AtomicUsize::new(0));
+    let theirs = done.clone();
+    let other = thread::spawn(move || {
+        for thing in 0..things {
+            while theirs.load(SeqCst) <= thing {
+                pause();
+            }
+        }
+    });
+    for thing in 0..things {
+        done.store(thing + 1, SeqCst);
+    }
+    other.join().unwrap();
+}
+
+#[test]
+fn who_has_counted_waits_all_the_same_while_it_does_not() {
+    for (name, pause) in HINTS {
+        let report = Builder::new().unbounded().explore(move || looks_again(5, pause));
+        assert!(report.complete && report.exhausted(), "{name}: {report}");
+        assert!(executions(&report) < 10_000, "{name}: {report}");
+    }
+}
+
 #[test]
 fn what_goes_wrong_while_others_look_is_found_and_replayed() {
     for (name, pause) in HINTS {
