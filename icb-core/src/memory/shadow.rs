@@ -165,6 +165,8 @@ pub struct Shadow {
     /// Freed blocks, but for small ones where there are many: first byte, and the one after the last, by address. What had
     /// been touched before is marked besides, so these are looked through only when a granule is touched for the first time.
     freed: Vec<(usize, usize)>,
+    /// Between these addresses nothing of that lies.
+    unfreed: (usize, usize),
     /// Granules in which plain accesses have met atomic variables, to be taken.
     pub met_atomics: Vec<usize>,
 }
@@ -180,6 +182,7 @@ impl Default for Shadow {
             reads: Vec::new(),
             reads_used: 0,
             freed: Vec::new(),
+            unfreed: (0, 0),
             met_atomics: Vec::new(),
         }
     }
@@ -214,6 +217,7 @@ impl Shadow {
         self.parts.clear();
         self.reads_used = 0;
         self.freed.clear();
+        self.unfreed = (0, 0);
         self.met_atomics.clear();
     }
 
@@ -237,30 +241,29 @@ impl Shadow {
 
     #[inline(never)]
     fn access_many(&mut self, access: &MemoryAccess<'_>) -> Option<Trouble> {
-        let end = access.address + access.size - 1;
-        let (first, last) = (access.address / GRANULE, end / GRANULE);
-        let full = (access.address.div_ceil(GRANULE), (end + 1) / GRANULE);
+        let end = access.address + access.size;
+        let (first, last) = (access.address.div_ceil(GRANULE), end / GRANULE);
+        let (first_line, last_line) = (first.next_multiple_of(LINE), head(last));
+        if first_line >= last_line {
+            return self.access_each(access.address, end, access);
+        }
+        let mut trouble = self.access_each(access.address, first_line * GRANULE, access);
+        for line in (first_line..last_line).step_by(LINE) {
+            let found = match self.line(line) {
+                Some(index) => self.whole_line(index, access),
+                None => self.access_each(line * GRANULE, (line + LINE) * GRANULE, access),
+            };
+            trouble = trouble.or(found);
+        }
+        trouble.or(self.access_each(last_line * GRANULE, end, access))
+    }
+
+    /// The part of an access from one address up to another.
+    #[inline]
+    fn access_each(&mut self, start: usize, end: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let mut trouble = None;
         let mut next = usize::MAX;
-        let mut granule = first;
-        while granule <= last {
-            if granule % LINE == 0
-                && granule >= full.0
-                && granule + LINE <= full.1
-                && let Some(index) = self.line(granule)
-            {
-                let found = self.whole_line(index, access);
-                trouble = trouble.or(found);
-                granule += LINE;
-                continue;
-            }
-            let mut bytes = u8::MAX;
-            if granule == first {
-                bytes <<= access.address % GRANULE;
-            }
-            if granule == last {
-                bytes &= u8::MAX >> (GRANULE - 1 - end % GRANULE);
-            }
+        for (granule, bytes) in granules(start, end - start) {
             // Neighbours have their entries side by side.
             let index = match self.entries.get(next) {
                 Some(entry) if entry.granule == granule && entry.epoch == self.epoch => next,
@@ -271,7 +274,6 @@ impl Shadow {
             if trouble.is_none() {
                 trouble = found;
             }
-            granule += 1;
         }
         trouble
     }
@@ -330,7 +332,7 @@ impl Shadow {
 
     /// If a line with the one entry goes on across the beginning of this granule, it has one for each granule from now on.
     fn split_at(&mut self, granule: usize) {
-        if granule % LINE != 0
+        if !granule.is_multiple_of(LINE)
             && let Some(index) = self.find(head(granule))
             && self.entries[index].is_whole()
         {
@@ -369,6 +371,7 @@ impl Shadow {
         if ranged {
             let at = self.freed.partition_point(|&(first, _)| first <= access.address);
             self.freed.insert(at, (access.address, end));
+            self.unfreed = (0, 0);
         }
         trouble
     }
@@ -380,7 +383,7 @@ impl Shadow {
         match self.find(head(granule)) {
             Some(index) if self.entries[index].is_whole() => return (Some(index), end),
             None if ranged => return (None, end),
-            None if granule % LINE == 0 && end <= last => {
+            None if granule.is_multiple_of(LINE) && end <= last => {
                 if let Some(index) = self.line(granule) {
                     return (Some(index), end);
                 }
@@ -407,6 +410,9 @@ impl Shadow {
         let entry = &mut self.entries[index];
         let count = entry.part_count()?;
         entry.parts = FREED | (entry.parts & WHOLE);
+        if count == 0 && entry.cell.is_ordered_before(access) {
+            return None;
+        }
         let address = entry.granule * GRANULE;
         let trouble = |bytes: u8, cell: &Cell| {
             let address = address + bytes.trailing_zeros() as usize;
@@ -495,9 +501,18 @@ impl Shadow {
 
     /// Whether some of these bytes are part of a freed block of those remembered as ranges. Blocks do not overlap, so the last one that begins before their
     /// end reaches furthest.
-    fn is_in_range(&self, address: usize, size: usize) -> bool {
+    fn is_in_range(&mut self, address: usize, size: usize) -> bool {
+        let (start, end) = self.unfreed;
+        if start <= address && address + size <= end {
+            return false;
+        }
         let next = self.freed.partition_point(|&(first, _)| first < address + size);
-        self.freed[..next].last().is_some_and(|&(_, end)| address < end)
+        let start = self.freed[..next].last().map_or(0, |&(_, end)| end);
+        if address < start {
+            return true;
+        }
+        self.unfreed = (start, self.freed.get(next).map_or(usize::MAX, |&(first, _)| first));
+        false
     }
 
     fn grow(&mut self) {
@@ -947,9 +962,8 @@ mod tests {
                     _ => {}
                 }
                 let touched = bytes[address..address + size].iter();
-                let races = touched
-                    .filter(|byte| unseen(&byte.written) || (write && unseen(&byte.read)))
-                    .count();
+                let races =
+                    touched.filter(|byte| unseen(&byte.written) || (write && unseen(&byte.read))).count();
                 assert_eq!(shadow.access(&access).is_some(), races > 0 || overlaps);
                 if races > 0 {
                     found += 1;

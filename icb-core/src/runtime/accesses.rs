@@ -17,6 +17,7 @@ use super::perform::enter;
 use super::program_allocator;
 use super::running::Running;
 use crate::memory::shadow::{MemoryAccess, Trouble};
+use crate::memory::window;
 use crate::program::{Granularity, Place};
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation};
 use std::cell::Cell;
@@ -257,6 +258,10 @@ impl Execution {
     /// Memory is accessed that the execution had not touched before: it may be on the stack of another thread, or a static.
     #[cold]
     fn note_new_memory(&mut self, hooked: Hooked) {
+        // Neither is there.
+        if window::holds(hooked.address) {
+            return;
+        }
         aside(|| self.statics.keep_granule(hooked.address));
         self.note_reached(hooked.address, hooked.size);
     }

@@ -25,7 +25,10 @@ pub(crate) struct WatchedPlaces {
 
 impl Default for WatchedPlaces {
     fn default() -> Self {
-        WatchedPlaces { places: Places::default(), filter: Box::new([0; 1 << (FILTER_BITS - u64::BITS.ilog2())]) }
+        WatchedPlaces {
+            places: Places::default(),
+            filter: Box::new([0; 1 << (FILTER_BITS - u64::BITS.ilog2())]),
+        }
     }
 }
 
