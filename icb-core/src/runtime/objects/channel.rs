@@ -128,7 +128,11 @@ impl Execution {
         let channel = self.channel_mut(operation.object);
         if !channel.receiver {
             let is_ordered = channel.capacity.is_none_or(|capacity| capacity == 0);
-            let may_wait = !trying && !is_ordered;
+            // It cannot have waited where it knew of a place that has been free since.
+            let channel = self.channel(operation.object);
+            let knows_place = channel.unused > 0
+                || channel.places.front().is_some_and(|place| place.le(&self.threads[me].clock.clock));
+            let may_wait = !trying && !is_ordered && !knows_place;
             self.see_end(operation.object, is_ordered, may_wait);
             self.finish_channel(operation, Mode::Read, Some("disconnected"));
             return Effect::Disconnected;
