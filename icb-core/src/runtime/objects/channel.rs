@@ -3,8 +3,9 @@
 //!
 //! A send happens before the receive of its message, or before the end of the receiver, which drops what it has not
 //! received. In a bounded channel a receive also happens before the send
-//! that takes its place; the first messages take places that were free from the beginning. A rendezvous (capacity 0) sender waits in a second step until its message is taken, and a receiver
-//! that finds none says in a step of its own that it waits: until then nobody's `try_send` succeeds. All that is done to a rendezvous is done under a lock
+//! that takes its place; the first messages take places that were free from the beginning. A receiver of a rendezvous (capacity 0)
+//! that finds no message says in a step of its own that it waits. A sender that finds it so hands its message over and goes on; another one
+//! waits in a second step until its message is taken, and nobody's `try_send` succeeds. All that is done to a rendezvous is done under a lock
 //! of `std`'s, so whoever comes to send comes after all receives before, and after what a receiver that waits has done; whoever waits until its message is taken then comes after that receive alone.
 //!
 //! Whoever finds nobody at the other end comes after that end in a rendezvous, and where he sends to an unbounded channel. Elsewhere `std` looks by a relaxed load
@@ -122,6 +123,7 @@ impl Execution {
         self.finish_single(operation, Access { object: operation.object, mode }, None, None, note);
     }
 
+    /// `Refused`, if it was not only tried: nobody waits for the message yet.
     pub(super) fn send(&mut self, operation: Operation) -> Effect {
         let me = self.current;
         let trying = operation.action == Action::TrySend;
@@ -161,7 +163,7 @@ impl Execution {
         self.channel_mut(operation.object).messages.push_back(message);
         self.threads[me].ticket = ticket;
         self.finish_channel(operation, Mode::Write, None);
-        Effect::Done
+        if no_partner { Effect::Refused } else { Effect::Done }
     }
 
     pub(super) fn send_finish(&mut self, operation: Operation) -> Effect {

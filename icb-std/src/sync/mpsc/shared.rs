@@ -132,9 +132,9 @@ impl<T> Shared<T> {
         match self.perform(Action::Send) {
             None => self.send_outside(message),
             Some(Effect::Disconnected) => Err(message),
-            Some(_) => {
+            Some(effect) => {
                 let number = self.with(|state| state.push(message));
-                if self.capacity == Some(0)
+                if effect == Effect::Refused
                     && self.perform(Action::SendFinish) == Some(Effect::Disconnected)
                     && let Some(message) = self.with(|state| state.take_back(number))
                 {
