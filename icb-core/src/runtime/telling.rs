@@ -222,6 +222,7 @@ impl Execution {
 
     /// The time of the thread's wait is over.
     pub(super) fn expire_of(&mut self, thread: usize) {
+        self.threads[thread].kept_from_ending.clear();
         // One that never ends is over at once where a thread unwinds.
         let timeout = self.threads[thread].timeout.min(FOR_EVER);
         if self.settings.auto_advance {

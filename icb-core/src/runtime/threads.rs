@@ -214,6 +214,8 @@ pub(crate) struct Thread {
     pub(crate) spurious_failures: u32,
     /// How often it has found that a thread which has ended had not done so yet.
     pub(crate) late_ends: u32,
+    /// Those threads, since it last gave way or let a wait expire: they still have not.
+    pub(crate) kept_from_ending: Vec<usize>,
     /// Who has found that it has ended, and when, by their own clocks.
     pub(crate) seen_ended_by: Vec<(usize, u32)>,
     /// Just above its stack's first frame.
@@ -304,6 +306,7 @@ impl Default for Thread {
             counted: (0, 0),
             spurious_failures: 0,
             late_ends: 0,
+            kept_from_ending: Vec::new(),
             seen_ended_by: Vec::new(),
             stack_bottom: 0,
             stack_top: 0,
@@ -415,6 +418,7 @@ impl Thread {
         self.unwinds_late = false;
         self.spurious_failures = 0;
         self.late_ends = 0;
+        self.kept_from_ending.clear();
         self.seen_ended_by.clear();
         self.has_left = false;
         self.joins_left = false;
@@ -497,6 +501,7 @@ impl Thread {
 
     /// Its yield takes effect: a new turn of its loop begins.
     pub(crate) fn note_yield(&mut self) {
+        self.kept_from_ending.clear();
         self.awaiting = false;
         if self.reads.is_empty() && !self.dirty {
             // A pause right after a pause (a backoff): still the same turn.

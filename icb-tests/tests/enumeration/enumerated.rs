@@ -84,16 +84,23 @@ pub(crate) fn outcomes(program: &Program, bound: Option<u32>) -> Option<BTreeSet
         }
         let threads = 0..state.threads.len();
         let steps: Vec<Vec<State>> = threads.clone().map(|me| machine.steps(&state, me)).collect();
-        if steps.iter().all(Vec::is_empty) {
+        let mut next = Vec::new();
+        let is_stuck = steps.iter().all(Vec::is_empty);
+        let costs = |me: usize| u32::from(me != last && !steps[last].is_empty());
+        for me in threads.clone() {
+            next.extend(steps[me].iter().map(|next| (next.clone(), me, costs(me))));
+            // As long as somebody can go on, a wait that is over too early costs as much as a preemption.
+            next.extend(machine.timeout(&state, me).map(|next| (next, me, costs(me) + u32::from(!is_stuck))));
+        }
+        if next.is_empty() {
             outcomes.insert(state.threads.iter().map(|thread| thread.told.clone()).collect());
         }
-        let costs = |me: usize| u32::from(bound.is_some() && me != last && !steps[last].is_empty());
-        let runs = |me: usize| if bound.is_some() { me } else { 0 };
-        let next = steps.iter().enumerate().flat_map(|(me, next)| {
-            next.iter().map(move |next| ((next.clone(), runs(me)), preemptions + costs(me)))
-        });
-        let lost = threads.filter_map(|me| machine.loses_token(&state, me));
-        for (next, preemptions) in next.chain(lost.map(|next| ((next, last), preemptions))) {
+        next.extend(threads.filter_map(|me| Some((machine.loses_token(&state, me)?, last, 0))));
+        for (next, last, cost) in next {
+            let (next, preemptions) = match bound {
+                Some(_) => ((next, last), preemptions + cost),
+                None => ((next, 0), 0),
+            };
             if bound.is_some_and(|bound| preemptions > bound)
                 || seen.get(&next).is_some_and(|&known| known <= preemptions)
             {
@@ -194,7 +201,6 @@ impl Machine<'_> {
             return vec![next];
         }
         let mut next = self.own_steps(state, me);
-        next.extend(self.timeout(state, me));
         for next in &mut next {
             next.threads[me].parked_within &= next.threads[me].at == state.threads[me].at;
         }
@@ -214,8 +220,12 @@ impl Machine<'_> {
                 next.receiving = None;
                 next.threads[me].complete(2);
             }
+            Step::Op(op @ (Op::ReceiveTimeout | Op::ParkTimeout)) if self.steps(state, me).is_empty() => {
+                next.threads[me].complete(if op == Op::ReceiveTimeout { 2 } else { 8 });
+            }
             _ => return None,
         }
+        next.threads[me].parked_within &= next.threads[me].at == state.threads[me].at;
         Some(next)
     }
 
@@ -268,7 +278,7 @@ impl Machine<'_> {
             Op::Receive | Op::TryReceive | Op::ReceiveTimeout => return self.receive(next, me, op),
             Op::DropSender => next.drop_sender(me),
             Op::DropReceiver => self.drop_receiver(&mut next, me),
-            Op::Park if !next.threads[me].token => return Vec::new(),
+            Op::Park | Op::ParkTimeout if !next.threads[me].token => return Vec::new(),
             Op::Park | Op::ParkTimeout => {
                 next.threads[me].token = false;
                 next.threads[me].complete(if op == Op::Park { 7 } else { 8 });
@@ -367,7 +377,6 @@ impl Machine<'_> {
     }
 
     fn receive(&self, mut next: State, me: usize, op: Op) -> Vec<State> {
-        let mut empty = Vec::new();
         if let Some((sender, value)) = next.sending.pop_front() {
             next.threads[sender].complete(1);
             next.threads[me].complete(10 + value);
@@ -375,18 +384,13 @@ impl Machine<'_> {
             next.threads[me].complete(10 + value);
         } else if !next.threads.iter().any(|thread| thread.sends) {
             next.threads[me].complete(0);
+        } else if op == Op::TryReceive {
+            next.threads[me].complete(2);
+        } else if self.is_rendezvous() {
+            next.receiving = Some(me);
+            next.threads[me].waits = true;
         } else {
-            if op != Op::Receive {
-                let mut next = next.clone();
-                next.threads[me].complete(2);
-                empty.push(next);
-            }
-            if op != Op::TryReceive && self.is_rendezvous() {
-                next.receiving = Some(me);
-                next.threads[me].waits = true;
-                empty.push(next);
-            }
-            return empty;
+            return Vec::new();
         }
         vec![next]
     }

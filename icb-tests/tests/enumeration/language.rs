@@ -82,6 +82,11 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Whether what some thread does is of this kind.
+    pub(crate) fn has(&self, is_so: impl Fn(&[Op]) -> bool) -> bool {
+        self.threads.iter().any(|ops| is_so(ops))
+    }
+
     /// Threads that the barrier waits for.
     pub(crate) fn parties(&self) -> usize {
         self.threads.iter().flatten().filter(|op| **op == Op::Arrive).count()
@@ -117,11 +122,10 @@ pub(crate) fn generate(seed: u64, draws: &[Draw]) -> Program {
         (0..count).map(|me| if me == receiver { random.one_in(4) } else { !random.one_in(6) }).collect();
     let has_barrier = random.one_in(4);
     let mut threads = Vec::new();
-    for me in 0..count {
+    for (me, &sends) in sends.iter().enumerate() {
         let length = 1 + random.below(if count == 2 { 5 } else { 3 });
-        let mut ops: Vec<Op> = (0..length)
-            .map(|_| op(&mut random, draws, me, count, me == receiver, sends[me]))
-            .collect();
+        let mut ops: Vec<Op> =
+            (0..length).map(|_| op(&mut random, draws, me, count, me == receiver, sends)).collect();
         if has_barrier && !random.one_in(3) {
             ops.insert(random.below(ops.len() + 1), Op::Arrive);
         }

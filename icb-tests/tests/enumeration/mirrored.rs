@@ -121,9 +121,15 @@ impl Own {
             next += 1;
             let holds = reads.is_some() || writes.is_some();
             match op {
-                Op::Send(value) => self.tell(self.sender.as_ref().map_or(9, |sender| sender.send(value).into())),
-                Op::TrySend(value) => self.tell(self.sender.as_ref().map_or(9, |sender| sender.try_send(value))),
-                Op::Receive => self.tell(self.receiver.as_ref().map_or(9, |r| r.recv().map_or(0, |v| 10 + v))),
+                Op::Send(value) => {
+                    self.tell(self.sender.as_ref().map_or(9, |sender| sender.send(value).into()))
+                }
+                Op::TrySend(value) => {
+                    self.tell(self.sender.as_ref().map_or(9, |sender| sender.try_send(value)))
+                }
+                Op::Receive => {
+                    self.tell(self.receiver.as_ref().map_or(9, |r| r.recv().map_or(0, |v| 10 + v)))
+                }
                 Op::TryReceive => self.tell(self.receiver.as_ref().map_or(9, |r| match r.try_recv() {
                     Ok(value) => 10 + value,
                     Err(TryRecvError::Empty) => 2,

@@ -40,6 +40,67 @@ fn leaving_a_thread_that_could_go_on_is_a_preemption_unless_it_yields() {
     }
 }
 
+/// Whoever hands a message to a receiver that waits is not blocked by that, and one that comes first is.
+#[test]
+fn a_rendezvous_blocks_who_comes_first() {
+    /// The receiver comes first; `stores`: it stores when it has the message, and the sender looks when it has gone on.
+    fn hands_over(stores: bool) {
+        let number = Arc::new(AtomicUsize::new(0));
+        let theirs = number.clone();
+        let (sender, receiver) = mpsc::sync_channel(0);
+        let other = thread::spawn(move || {
+            sender.send(1).unwrap();
+            assert_eq!(theirs.load(SeqCst), usize::from(stores), "seen");
+        });
+        receiver.recv().unwrap();
+        number.store(1, SeqCst);
+        other.join().unwrap();
+    }
+    /// The sender comes first.
+    fn takes(stores: bool) {
+        let number = Arc::new(AtomicUsize::new(0));
+        let theirs = number.clone();
+        let (sender, receiver) = mpsc::sync_channel(0);
+        let other = thread::spawn(move || {
+            receiver.recv().unwrap();
+            assert_eq!(theirs.load(SeqCst), usize::from(stores), "seen");
+        });
+        sender.send(1).unwrap();
+        number.store(1, SeqCst);
+        other.join().unwrap();
+    }
+    let panic = |bound| Some((FailureKind::Panic, bound));
+    check_verdicts(
+        &plain(),
+        &[
+            ("the sender has gone on", || hands_over(true), panic(0)),
+            ("the receiver has", || hands_over(false), panic(1)),
+            ("the receiver has, although it came last", || takes(true), panic(0)),
+            ("the sender has, although it came first", || takes(false), panic(1)),
+        ],
+    );
+}
+
+#[test]
+fn a_thread_that_is_kept_from_ending_is_for_nothing_afterwards() {
+    fn asks(times: usize) {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let handle = thread::spawn(move || drop(sender));
+        assert!(receiver.recv().is_err());
+        assert!((0..times).any(|_| handle.is_finished()), "never seen");
+    }
+    let late = Some((FailureKind::Panic, 1));
+    check_verdicts(
+        &plain(),
+        &[
+            ("once", || asks(1), late),
+            ("twice", || asks(2), late),
+            ("three times", || asks(3), late),
+            ("too often", || asks(4), None),
+        ],
+    );
+}
+
 #[test]
 fn switching_at_a_blocked_or_ended_thread_is_free() {
     let report = plain().explore(|| {

@@ -102,6 +102,20 @@ fn a_token_is_lost_in_what_parks() {
                 deadlock,
             ),
             (
+                "before it finds nobody who takes what there was room for",
+                || {
+                    let (sender, receiver) = mpsc::sync_channel(1);
+                    let parked = thread::spawn(move || {
+                        let _ = sender.send(1);
+                        thread::park();
+                    });
+                    parked.thread().unpark();
+                    drop(receiver);
+                    parked.join().unwrap();
+                },
+                None,
+            ),
+            (
                 "before it takes a place that was free from the beginning",
                 || {
                     let (sender, receiver) = mpsc::sync_channel(2);

@@ -11,6 +11,9 @@ use crate::thread_set::ThreadSet;
 use crate::trace::{Access, Action, LATE_END, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
 use std::sync::Arc;
 
+/// What is noted of a thread that has not ended.
+const RUNNING: &str = "still running";
+
 impl Execution {
     /// Creates a thread whose begin is pending. Its parent is the running thread, if there is one.
     #[inline(never)]
@@ -311,13 +314,17 @@ impl Execution {
         let Some(thread) = left.filter(|&thread| !self.knows_end(thread)) else {
             return self.finish_look_at_end(operation);
         };
-        if self.threads.mine().late_ends < MAX_LATE_ENDS && self.branch(operation, 2, true) == 1 {
+        let mine = self.threads.mine();
+        // Whoever has been kept from ending still is, for nothing.
+        let is_new = !mine.kept_from_ending.contains(&thread);
+        if mine.late_ends < MAX_LATE_ENDS && self.branch(operation, 2, is_new) == 1 {
             self.note_read(operation.object);
             let mine = self.threads.mine();
             mine.late_ends += 1;
+            mine.kept_from_ending.push(thread);
             mine.note_spurious_failure();
             self.set_accesses(&[(operation.object, Mode::Read)]);
-            self.finish_many(operation, 11, Some(LATE_END));
+            self.finish_many(operation, 11, Some(if is_new { LATE_END } else { RUNNING }));
             return false;
         }
         let me = self.current;
@@ -338,8 +345,7 @@ impl Execution {
         let ended = self.has_left(operation.object);
         self.note_read(operation.object);
         let access = Access { object: operation.object, mode: Mode::Read };
-        let note = if ended { "ended" } else { "still running" };
-        self.finish_single(operation, access, None, None, Some(note));
+        self.finish_single(operation, access, None, None, Some(if ended { "ended" } else { RUNNING }));
         ended
     }
 

@@ -1,6 +1,6 @@
 //! `std::sync::mpsc`. Modelled: `send` (blocked while a bounded channel is full), `try_send`, `recv`, `try_recv`,
 //! `recv_timeout`, the cloning and dropping of senders and the dropping of the receiver. A rendezvous (`sync_channel(0)`)
-//! sends in two steps: offer the message; wait until it is taken. It receives in two if nothing is offered: say that it
+//! sends in two steps unless the receiver waits: offer the message; wait until it is taken. It receives in two if nothing is offered: say that it
 //! waits (a `try_send` can now succeed); wait. Which of several blocked senders goes on is the scheduler's choice. Whoever
 //! waits may lose the token that `unpark` has given it. Where the last sender of an unbounded channel and the receiver go
 //! at the same time, either of them may drop what was not received, which is a step of its own if that has destructors. The
