@@ -5,7 +5,7 @@
 //!
 //! Nothing is guessed: the memory is copied when the turn begins and compared when it ends, byte by byte: the thread's stack and those of all others, all
 //! blocks, and the statics. What others do meanwhile, and what the thread gets from where a turn cannot be seen to use it up (the clock, random numbers, a
-//! choice), makes a turn count as not idle. Not looked at: what a library that is loaded at run time keeps in its own memory. In a process with other tests
+//! choice), makes a turn count as not idle. Copying takes time, so it is left out while a loop counts in registers (a backoff). Not looked at: what a library that is loaded at run time keeps in its own memory. In a process with other tests
 //! beside this one, statics change for other reasons too. There what is found at a pause is taken for uncertain (see below), and a loop without a hint that counts
 //! its rounds in a static that is no variable of the model is not told from one that does not.
 //!

@@ -10,6 +10,7 @@ const MAX_STATES: usize = 100_000;
 /// What a thread does step by step, after its last operation too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
+    Begin,
     Op(Op),
     ReleaseAll,
     /// Its end of the channel.
@@ -71,8 +72,9 @@ struct State {
     variable: u8,
 }
 
-/// What the threads have been told when none can go on; with at most so many preemptions, if there is a bound. `None`: there are too many states.
-pub(crate) fn outcomes(program: &Program, bound: Option<u32>) -> Option<BTreeSet<Told>> {
+/// What the threads have been told when none can go on; with at most so many preemptions, if there is a bound. `spurious`: who waits may wake up
+/// for no reason. `None`: there are too many states.
+pub(crate) fn outcomes(program: &Program, bound: Option<u32>, spurious: bool) -> Option<BTreeSet<Told>> {
     let machine = Machine::new(program);
     // Who has run last matters where preemptions are counted.
     let first = (machine.first(), 0);
@@ -86,11 +88,15 @@ pub(crate) fn outcomes(program: &Program, bound: Option<u32>) -> Option<BTreeSet
         let steps: Vec<Vec<State>> = threads.clone().map(|me| machine.steps(&state, me)).collect();
         let mut next = Vec::new();
         let is_stuck = steps.iter().all(Vec::is_empty);
+        let is_over = !spurious || threads.clone().all(|me| !machine.goes_on(&state, me));
         let costs = |me: usize| u32::from(me != last && !steps[last].is_empty());
         for me in threads.clone() {
             next.extend(steps[me].iter().map(|next| (next.clone(), me, costs(me))));
             // As long as somebody can go on, a wait that is over too early costs as much as a preemption.
             next.extend(machine.timeout(&state, me).map(|next| (next, me, costs(me) + u32::from(!is_stuck))));
+            if !is_over {
+                next.extend(machine.wakes_up(&state, me).map(|next| (next, me, costs(me) + 1)));
+            }
         }
         if next.is_empty() {
             outcomes.insert(state.threads.iter().map(|thread| thread.told.clone()).collect());
@@ -124,7 +130,9 @@ struct Machine<'a> {
 impl Machine<'_> {
     fn new(program: &Program) -> Machine<'_> {
         let code = program.threads.iter().enumerate().map(|(me, ops)| {
-            let mut code: Vec<Step> = ops.iter().map(|&op| Step::Op(op)).collect();
+            // Who has been started, but has not begun, can go on.
+            let mut code: Vec<Step> = (me > 0).then_some(Step::Begin).into_iter().collect();
+            code.extend(ops.iter().map(|&op| Step::Op(op)));
             // The sender goes before the receiver.
             code.extend([Step::ReleaseAll, Step::Op(Op::Unlock), Step::Op(Op::DropSender), Step::Drop]);
             if me > 0 {
@@ -207,6 +215,36 @@ impl Machine<'_> {
         next
     }
 
+    /// Whether there is something left that it can do; who waits for a while only can go on in time. Its end belongs to what it has done before.
+    fn goes_on(&self, state: &State, me: usize) -> bool {
+        let mut state = state.clone();
+        loop {
+            let (thread, holds) = (&state.threads[me], state.mutex == Some(me));
+            let locks = thread.reads || state.writer == Some(me);
+            let has_receiver = self.program.receiver == me && state.receiver;
+            let does_nothing = thread.rest.is_none()
+                && match self.step(&state, me) {
+                    None | Some(Step::End) => return false,
+                    Some(Step::Begin | Step::Join(_)) => false,
+                    Some(Step::ReleaseAll | Step::Op(Op::Release)) => !locks,
+                    Some(Step::Drop | Step::Op(Op::DropReceiver)) => !has_receiver,
+                    Some(Step::Op(op)) => match op {
+                        Op::Unlock | Op::Wait | Op::WaitTimeout => !holds && !thread.waits,
+                        Op::Lock => holds,
+                        Op::Read | Op::TryRead | Op::Write | Op::TryWrite => locks,
+                        Op::Send(_) | Op::TrySend(_) | Op::DropSender => !thread.sends,
+                        Op::Receive | Op::TryReceive | Op::ReceiveTimeout => !has_receiver,
+                        Op::IsFinished(other) => me != 0 || self.program.detached[other],
+                        _ => false,
+                    },
+                };
+            if !does_nothing {
+                return !self.steps(&state, me).is_empty() || self.timeout(&state, me).is_some();
+            }
+            state.threads[me].at += 1;
+        }
+    }
+
     /// Its wait is over for want of time.
     fn timeout(&self, state: &State, me: usize) -> Option<State> {
         let mut next = state.clone();
@@ -226,6 +264,23 @@ impl Machine<'_> {
             _ => return None,
         }
         next.threads[me].parked_within &= next.threads[me].at == state.threads[me].at;
+        Some(next)
+    }
+
+    /// It wakes up for no reason.
+    fn wakes_up(&self, state: &State, me: usize) -> Option<State> {
+        let mut next = state.clone();
+        match self.step(state, me)? {
+            Step::Op(Op::Wait | Op::WaitTimeout) if state.waiting.contains(&me) => {
+                next.waiting.retain(|&other| other != me);
+                next.threads[me].waits = false;
+                next.threads[me].rest = Some(Rest::LockAgain(6));
+            }
+            Step::Op(op @ (Op::Park | Op::ParkTimeout)) if self.steps(state, me).is_empty() => {
+                next.threads[me].complete(if op == Op::Park { 7 } else { 8 });
+            }
+            _ => return None,
+        }
         Some(next)
     }
 
@@ -254,7 +309,7 @@ impl Machine<'_> {
             }
             (None, Step::ReleaseAll) => next.release(me),
             (None, Step::Drop) => self.drop_receiver(&mut next, me),
-            (None, Step::End) => next.threads[me].at += 1,
+            (None, Step::Begin | Step::End) => next.threads[me].at += 1,
             (None, Step::Join(other)) if state.threads[other].at == self.code[other].len() => {
                 next.threads[me].at += 1;
             }
@@ -345,7 +400,7 @@ impl Machine<'_> {
             Op::Load => {
                 let value = next.variable;
                 next.threads[me].complete(value);
-                if value == 0 && next.threads[me].at < self.program.threads[me].len() {
+                if value == 0 && next.threads[me].at < self.program.threads[me].len() + usize::from(me > 0) {
                     next.threads[me].at += 1;
                 }
             }
