@@ -265,7 +265,7 @@ impl<'a> Explorer<'a> {
                     let diverged = failure.kind == FailureKind::Divergence;
                     if self.options.stop_at_failure || diverged {
                         self.failed(*failure);
-                    } else if self.failure.is_none() {
+                    } else if self.failure.as_ref().is_none_or(|known| failure.bound < known.bound) {
                         self.failure = Some(Failure { execution: self.executions, ..*failure });
                     }
                 }

@@ -230,7 +230,8 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
-    /// Whether the search goes on after a failure, to count all of them. The report holds the first.
+    /// Whether the search goes on after a failure, to count all of them. The report holds the first of those
+    /// with the fewest preemptions.
     #[must_use]
     pub fn keep_going(mut self, keep_going: bool) -> Self {
         self.settings.keep_going = keep_going;

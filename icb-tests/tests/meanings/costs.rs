@@ -377,3 +377,24 @@ fn a_limit_makes_a_search_incomplete() {
     assert_eq!(plain().max_executions(3).explore(body).proved_bound(), Some(0));
     assert_eq!(plain().max_executions(1).explore(body).proved_bound(), None);
 }
+
+#[test]
+fn a_search_that_goes_on_keeps_the_failure_with_the_fewest_preemptions() {
+    // One preemption at the beginning is enough, three at the end are met first.
+    let body = || {
+        let numbers = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let theirs = numbers.clone();
+        let thread = thread::spawn(move || {
+            theirs[0].store(1, SeqCst);
+            (1..=2).for_each(|value| theirs[1].store(value, SeqCst));
+        });
+        let first: Vec<_> = (0..2).map(|_| numbers[0].load(SeqCst)).collect();
+        let second: Vec<_> = (0..3).map(|_| numbers[1].load(SeqCst)).collect();
+        thread.join().unwrap();
+        assert!(first[0] == first[1] && second != [0, 1, 2]);
+    };
+    for strategy in [Strategy::ContextBounded, Strategy::DepthFirst] {
+        let report = plain().strategy(strategy).max_bound(3).at_once(true).keep_going(true).explore(body);
+        assert_eq!(report.failure.unwrap().bound, 1, "{strategy:?}");
+    }
+}
