@@ -33,6 +33,16 @@ impl<T> UnsafeCell<T> {
         // SAFETY: the cell has the layout of `T` and is never dropped, so the value is moved out exactly once.
         unsafe { ::std::ptr::read((&raw const this).cast::<T>()) }
     }
+
+    /// Mirrors `std::cell::UnsafeCell::replace`. Like [`get`](Self::get) it is not checked.
+    ///
+    /// # Safety
+    /// As in `std`: nobody else accesses the value meanwhile, and no reference to it is alive.
+    #[inline(always)]
+    pub const unsafe fn replace(&self, value: T) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { ::std::ptr::replace(self.get(), value) }
+    }
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
@@ -60,6 +70,27 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[inline(always)]
     pub const fn raw_get(this: *const Self) -> *mut T {
         this as *const T as *mut T
+    }
+
+    /// Mirrors `std::cell::UnsafeCell::as_ref_unchecked`. Like [`get`](Self::get) it is not checked.
+    ///
+    /// # Safety
+    /// As in `std`: while the reference is alive nobody changes the value.
+    #[inline(always)]
+    pub const unsafe fn as_ref_unchecked(&self) -> &T {
+        // SAFETY: the caller's promise.
+        unsafe { &*self.get() }
+    }
+
+    /// Mirrors `std::cell::UnsafeCell::as_mut_unchecked`. Like [`get`](Self::get) it is not checked.
+    ///
+    /// # Safety
+    /// As in `std`: while the reference is alive nobody else accesses the value.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "std declares it so")]
+    pub const unsafe fn as_mut_unchecked(&self) -> &mut T {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.get() }
     }
 
     /// One read of the value: `f` may read through the pointer, and must not keep it.

@@ -9,7 +9,7 @@ use icb_std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use icb_std::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use icb_std::time::Instant;
 use icb_std::{thread, thread_local};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::AtomicU64 as Real;
 use std::time::Duration;
 
@@ -517,4 +517,74 @@ fn stacks_have_the_size_that_was_asked_for() {
 fn a_model_inside_a_model_is_a_mistake_of_the_test() {
     let failure = explore(0, || drop(Builder::new().explore(|| ()))).failure.expect("it is refused");
     assert!(failure.message.starts_with("a model cannot be run inside a model; "), "{}", failure.message);
+}
+
+/// What releases after the oldest that is supported have added. (The table of `surface.rs` is of the oldest.)
+#[test]
+fn what_newer_releases_have_is_there() {
+    use icb_std::sync::atomic::AtomicPtr;
+    thread_local!(static COUNT: Cell<u32> = const { Cell::new(5) });
+
+    let report = explore(1, || {
+        let mut numbers = [0_u32, 0];
+        let atomics = AtomicU32::from_mut_slice(&mut numbers);
+        thread::scope(|scope| {
+            scope.spawn(|| atomics[0].store(1, Ordering::Relaxed));
+            atomics[1].store(2, Ordering::Relaxed);
+        });
+        AtomicU32::get_mut_slice(atomics)[1] += 1;
+        assert_eq!(numbers, [1, 3]);
+        let mut flag = true;
+        assert!(AtomicBool::from_mut(&mut flag).swap(false, Ordering::SeqCst) && !flag);
+        let mut pointer = &raw mut flag;
+        AtomicPtr::from_mut(&mut pointer).store(std::ptr::null_mut(), Ordering::SeqCst);
+        assert!(pointer.is_null());
+
+        let lazy: LazyLock<u32> = LazyLock::from(3);
+        assert_eq!((LazyLock::get(&lazy), *lazy), (Some(&3), 3));
+        assert!(!Once::default().is_completed());
+        COUNT.with(|_| ());
+        COUNT.update(|count| count + 1);
+        assert_eq!(COUNT.get(), 6);
+
+        let cell = UnsafeCell::new(1);
+        // SAFETY: nobody else has the cell.
+        unsafe {
+            *cell.as_mut_unchecked() += 1;
+            assert_eq!((cell.replace(7), *cell.as_ref_unchecked()), (2, 7));
+        }
+
+        let first = Arc::new(1);
+        let second = Arc::map(first.clone(), |number| number + 1);
+        assert!(*second == 2 && Arc::is_unique(&second));
+        let weak = Arc::downgrade(&second);
+        assert!(!Arc::is_unique(&second));
+        drop(weak);
+        let other = thread::spawn(move || drop(first));
+        assert!(Arc::is_unique(&second));
+        other.join().unwrap();
+    });
+    assert!(report.failure.is_none() && report.complete, "{report}");
+}
+
+/// Who finds that it is the only owner has seen the others go.
+#[test]
+fn the_only_owner_has_seen_the_others_go() {
+    struct Owned(UnsafeCell<u32>);
+    // SAFETY: one writes before it goes, the other reads when it is the only owner.
+    unsafe impl Sync for Owned {}
+    let executions = passes(2, || {
+        let mine = Arc::new(Owned(UnsafeCell::new(0)));
+        let theirs = mine.clone();
+        let other = thread::spawn(move || {
+            // SAFETY: while there is this owner the other does not touch the value.
+            theirs.0.with_mut(|value| unsafe { *value = 1 });
+        });
+        if Arc::is_unique(&mine) {
+            // SAFETY: the other has gone.
+            mine.0.with(|value| assert_eq!(unsafe { *value }, 1));
+        }
+        other.join().unwrap();
+    });
+    assert!(executions > 1);
 }

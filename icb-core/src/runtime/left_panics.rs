@@ -9,13 +9,24 @@
 
 use super::running::running;
 use super::{allocator, perform};
+use std::alloc::{Layout, alloc};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
 use std::sync::OnceLock;
 
-/// The exception object of Rust's panics: its class, a function, two words of the unwinder's, a mark, the payload.
+/// Words of the exception object of Rust's panics: its class, a function, two words of the unwinder's, a mark, the payload.
+const WORDS: usize = 7;
+/// What it is allocated with: in newer releases it is aligned as the unwinder wants it.
+const LAYOUTS: [Layout; 2] = [Layout::new::<[usize; WORDS]>(), Layout::new::<AlignedException>()];
+
+#[repr(C, align(16))]
+struct AlignedException([usize; WORDS]);
+
 #[derive(Clone, Copy)]
-#[repr(C)]
-struct Exception([usize; 7]);
+struct Exception {
+    words: [usize; WORDS],
+    layout: Layout,
+}
 
 /// First word of every such object.
 const CLASS: usize = u64::from_ne_bytes(*b"MOZ\0RUST") as usize;
@@ -28,13 +39,13 @@ struct Copied;
 static COPIED: OnceLock<Option<Exception>> = OnceLock::new();
 
 unsafe extern "C-unwind" {
-    fn _Unwind_RaiseException(exception: *mut Exception) -> i32;
+    fn _Unwind_RaiseException(exception: *mut [usize; WORDS]) -> i32;
 }
 
 /// Called before an execution. Not where executions are sequential, for tools that watch over memory. And not under a debugger,
 /// which would stop at the panic.
 pub(super) fn prepare() {
-    COPIED.get_or_init(|| if is_traced() { None } else { copy() });
+    COPIED.get_or_init(|| if is_traced() { None } else { LAYOUTS.into_iter().find_map(copy) });
 }
 
 /// Whether a debugger watches the process.
@@ -45,27 +56,27 @@ fn is_traced() -> bool {
 }
 
 /// The exception object of a panic under way: the block of that size that was allocated last, known by its class.
-fn copy() -> Option<Exception> {
-    struct Look<'a>(&'a mut Option<Exception>);
+fn copy(layout: Layout) -> Option<Exception> {
+    struct Look<'a>(&'a mut Option<[usize; WORDS]>);
     impl Drop for Look<'_> {
         fn drop(&mut self) {
-            let block: *const Exception = allocator::latest().cast();
+            let block: *const [usize; WORDS] = allocator::latest().cast();
             if !block.is_null() {
-                // SAFETY: the block has this size and has not been freed; any words are words.
+                // SAFETY: the block has at least this size and has not been freed; any words are words.
                 let seen = unsafe { block.read_volatile() };
-                *self.0 = (seen.0[0] == CLASS).then_some(seen);
+                *self.0 = (seen[0] == CLASS).then_some(seen);
             }
         }
     }
     let mut found = None;
-    allocator::look_for(size_of::<Exception>());
+    allocator::look_for(layout.size());
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let _look = Look(&mut found);
         resume_unwind(Box::new(Copied));
     }));
     allocator::look_for(0);
     drop(caught);
-    found
+    found.map(|words| Exception { words, layout })
 }
 
 /// Catches the panics that threads which were left would never catch.
@@ -75,8 +86,14 @@ pub(super) fn settle() {
         if !std::thread::panicking() {
             return;
         }
-        let exception = Box::into_raw(Box::new(copied));
-        // SAFETY: a complete exception object of a panic, in a block of its own with the size that the runtime frees. Its
+        // SAFETY: no layout is empty.
+        let exception: *mut [usize; WORDS] = unsafe { alloc(copied.layout) }.cast();
+        if exception.is_null() {
+            return;
+        }
+        // SAFETY: the block has room for the words, and is aligned for them.
+        unsafe { ptr::write(exception, copied.words) };
+        // SAFETY: a complete exception object of a panic, in a block of its own with the layout that the runtime frees. Its
         // payload has no size, so that it may be there more than once.
         let caught = catch_unwind(|| unsafe {
             let _error = _Unwind_RaiseException(exception);

@@ -161,6 +161,16 @@ impl<T: Default> Default for LazyLock<T> {
     }
 }
 
+impl<T, F> From<T> for LazyLock<T, F> {
+    /// One that is initialised.
+    #[inline]
+    fn from(value: T) -> Self {
+        let mut once = Once::with_restore(Some(restore::<T, F>));
+        once.complete_mut();
+        LazyLock { once, data: UnsafeCell::new(Data::Value(value)) }
+    }
+}
+
 impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut d = f.debug_tuple("LazyLock");

@@ -48,7 +48,6 @@ pub(super) struct Owner {
     pub(super) type_name: &'static str,
 }
 
-#[expect(clippy::new_without_default, reason = "std's has no default either")]
 impl Once {
     /// Mirrors `std::sync::Once::new`.
     #[inline]
@@ -268,6 +267,13 @@ struct SetOnDrop<'a> {
 impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.once.set_state(self.state);
+    }
+}
+
+impl Default for Once {
+    #[inline]
+    fn default() -> Once {
+        Once::new()
     }
 }
 

@@ -223,6 +223,15 @@ impl<T: 'static> LocalKey<Cell<T>> {
     pub fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))
     }
+
+    /// Mirrors `std::thread::LocalKey::update`.
+    #[track_caller]
+    pub fn update(&'static self, f: impl FnOnce(T) -> T)
+    where
+        T: Copy,
+    {
+        self.with(|cell| cell.set(f(cell.get())));
+    }
 }
 
 impl<T: 'static> LocalKey<RefCell<T>> {

@@ -202,6 +202,15 @@ impl<T> Arc<T> {
             Err(this) => (*this).clone(),
         }
     }
+
+    /// Mirrors `std::sync::Arc::map`, and never uses the allocation again.
+    #[inline]
+    #[track_caller]
+    pub fn map<U>(this: Self, f: impl FnOnce(&T) -> U) -> Arc<U> {
+        let output = f(&this);
+        drop(this);
+        Arc::new(output)
+    }
 }
 
 impl<T> Arc<[T]> {
@@ -337,6 +346,20 @@ impl<T: ?Sized> Arc<T> {
             door::count_last(header(data), Counts::Both);
         }
         value
+    }
+
+    /// Mirrors `std::sync::Arc::is_unique`.
+    #[inline]
+    #[track_caller]
+    pub fn is_unique(this: &Self) -> bool {
+        this.count(Action::CountRead);
+        let inner = &this.inner;
+        let is_unique =
+            ::std::sync::Arc::strong_count(inner) == 1 && ::std::sync::Arc::weak_count(inner) == 0;
+        if is_unique {
+            door::count_last(header(::std::sync::Arc::as_ptr(inner)), Counts::Both);
+        }
+        is_unique
     }
 }
 

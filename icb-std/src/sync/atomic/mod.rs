@@ -148,6 +148,31 @@ macro_rules! common_methods {
                 self.real.get_mut()
             }
 
+            #[doc = concat!("Mirrors `std::sync::atomic::", stringify!($atomic), "::from_mut`.")]
+            #[inline]
+            #[cfg(target_pointer_width = "64")]
+            pub const fn from_mut(v: &mut $value) -> &mut Self {
+                const { assert!(align_of::<Self>() == align_of::<$value>()) };
+                // SAFETY: the layout is that of the value, and the exclusive borrow is passed on.
+                unsafe { &mut *(&raw mut *v).cast() }
+            }
+
+            #[doc = concat!("Mirrors `std::sync::atomic::", stringify!($atomic), "::get_mut_slice`.")]
+            #[inline]
+            pub const fn get_mut_slice(this: &mut [Self]) -> &mut [$value] {
+                // SAFETY: the layout is that of the value, and the exclusive borrow is passed on.
+                unsafe { &mut *(&raw mut *this as *mut [$value]) }
+            }
+
+            #[doc = concat!("Mirrors `std::sync::atomic::", stringify!($atomic), "::from_mut_slice`.")]
+            #[inline]
+            #[cfg(target_pointer_width = "64")]
+            pub const fn from_mut_slice(v: &mut [$value]) -> &mut [Self] {
+                const { assert!(align_of::<Self>() == align_of::<$value>()) };
+                // SAFETY: the layout is that of the value, and the exclusive borrow is passed on.
+                unsafe { &mut *(&raw mut *v as *mut [Self]) }
+            }
+
             #[doc = concat!("Mirrors `std::sync::atomic::", stringify!($atomic), "::into_inner`.")]
             #[inline]
             pub const fn into_inner(self) -> $value {

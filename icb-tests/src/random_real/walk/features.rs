@@ -542,6 +542,7 @@ impl Walker<'_> {
         }
     }
 
+    #[allow(deprecated, reason = "newer releases call it `try_update`")]
     fn use_variable_otherwise(&self, instruction: Instruction) {
         use Instruction::*;
         let shared = self.shared;

@@ -42,6 +42,7 @@ pub(crate) fn store_buffering_seqcst() -> String {
 }
 
 /// Exchanges that fail for nobody, and loops of them.
+#[allow(deprecated, reason = "newer releases call it `try_update`")]
 pub(crate) fn updates() -> String {
     let v = Arc::new(AtomicU64::new(0));
     let w = v.clone();
