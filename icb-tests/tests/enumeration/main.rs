@@ -81,7 +81,7 @@ fn compare(draws: &[Draw]) {
                 return;
             }
             let Some(expected) = enumerated::outcomes(&program, bound, spurious) else { return };
-            for reduction in [Reduction::None, Reduction::PartialOrder] {
+            for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
                 let Some(found) = explored(&program, reduction, bound, spurious) else { return };
                 let missing: Vec<_> = expected.difference(&found).collect();
                 let mut extra: Vec<_> = found.difference(&expected).collect();
