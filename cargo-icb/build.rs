@@ -9,13 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is packed, relative to the root of the repository: files, and directories with everything below them.
-const PACKED: [&str; 10] = [
+const PACKED: [&str; 11] = [
     "Cargo.toml",
     "Cargo.lock",
     "icb-core/Cargo.toml",
     "icb-core/src",
     "icb-std/Cargo.toml",
     "icb-std/build.rs",
+    "icb-std/probe.rs",
     "icb-std/src",
     "icb-std/harness",
     "icb-std/loom/src",

@@ -5,7 +5,7 @@
 //! Two harnesses are built: one brings the quarantining allocator, the other leaves the place to a program's own.
 
 use super::assembly_names;
-use super::build::{cargo, run, rustc_version};
+use super::build::{Made, cargo, run, rustc_version};
 use super::cache::Entry;
 use super::config::{Config, bootstrap};
 use super::metadata::Workspace;
@@ -41,14 +41,19 @@ pub(crate) struct Facade {
     pub(crate) harness: PathBuf,
     /// In place of `test`, for programs that have a global allocator of their own.
     pub(crate) plain_harness: PathBuf,
-    /// Where the procedural macros are that they were compiled with; the compiler asks for these as well.
-    pub(crate) macros: PathBuf,
+    /// Where everything is that they were compiled with.
+    directories: BTreeSet<PathBuf>,
 }
 
 impl Facade {
     /// Changes whenever what is compiled against the facade has to be compiled again.
     pub(crate) fn key(&self) -> impl Hash {
         (&self.key, &self.bytes)
+    }
+
+    /// Where everything is that the libraries were compiled with, as the wrapper is told.
+    pub(crate) fn directories(&self) -> OsString {
+        joined(&self.directories).unwrap_or_default()
     }
 }
 
@@ -104,16 +109,34 @@ fn make(
         "    Building the mirrored std, once for this toolchain, in {}",
         directory.display()
     ));
-    let (library, plain_harness) = build(&source, directory, options, triple, &[])?;
-    let (_, harness) = build(&source, directory, options, triple, &["--features", "allocator"])?;
-    if let Some(libraries) = library.parent() {
-        assembly_names::replace(libraries)?;
-    }
-    let macros = directory.join("target").join("release").join("deps");
+    let mut directories = BTreeSet::new();
+    let (library, plain_harness) = build(&source, directory, options, triple, &[], &mut directories)?;
+    let (_, harness) =
+        build(&source, directory, options, triple, &["--features", "allocator"], &mut directories)?;
+    let of_the_target = directory.join("target").join(triple);
+    let mut libraries = directories.iter().filter(|libraries| libraries.starts_with(&of_the_target));
+    libraries.try_for_each(|libraries| assembly_names::replace(libraries))?;
+    joined(&directories)?;
     let bytes = bytes(&library)?;
-    let facade = Facade { key, bytes, source, library, harness, plain_harness, macros };
+    let facade = Facade { key, bytes, source, library, harness, plain_harness, directories };
     let text = serde_json::to_string(&facade).map_err(|error| Error::internal("cannot write JSON", error))?;
     write(record, &text)
+}
+
+/// Where a build has put libraries and procedural macros: in one directory, or in one for each package.
+pub(super) fn directories(made: &Made) -> BTreeSet<PathBuf> {
+    let files = made.artifacts.iter().flat_map(|artifact| &artifact.filenames);
+    // The copy of a library in the directory above them all has no metadata beside it.
+    let is_sought = |extension| ["rmeta", "so", "dylib", "dll"].contains(&extension);
+    let files = files.filter(|file| file.extension().is_some_and(is_sought));
+    files.filter_map(|file| file.parent()).map(PathBuf::from).collect()
+}
+
+/// Directories in one value of a variable.
+pub(super) fn joined(directories: &BTreeSet<PathBuf>) -> Result<OsString, Error> {
+    std::env::join_paths(directories).map_err(|error| {
+        Error::Usage(format!("no directory that holds a library can have such a name ({error}); use another one, see --target-dir and --cache-dir"))
+    })
 }
 
 /// The bytes of a library, in short.
@@ -210,13 +233,14 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     made.and_then(|()| fs::write(path, text)).map_err(|error| Error::unwritable(path, error))
 }
 
-/// Builds the library and one of the harnesses; says where they are.
+/// Builds the library and one of the harnesses; says where they are, and adds where what they are made of was `found`.
 fn build(
     source: &Path,
     directory: &Path,
     options: &BuildArgs,
     triple: &str,
     features: &[&str],
+    found: &mut BTreeSet<PathBuf>,
 ) -> Result<(PathBuf, PathBuf), Error> {
     let mut command = Command::new(cargo());
     command.args([
@@ -251,6 +275,7 @@ fn build(
         Error::Build => Error::Facade,
         other => other,
     })?;
+    found.extend(directories(&made));
     let file = |name: &str| -> Result<PathBuf, Error> {
         let artifacts = made.artifacts.iter().filter(|artifact| artifact.target.name == name);
         let mut files = artifacts.flat_map(|artifact| &artifact.filenames);
@@ -302,8 +327,16 @@ mod tests {
             let library = directory.path().join("library");
             fs::write(&library, text).unwrap();
             let bytes = bytes(&library).unwrap();
-            let [source, harness, plain_harness, macros] = [(); 4].map(|()| PathBuf::new());
-            Facade { key: key("1", "t", ""), bytes, source, library, harness, plain_harness, macros }
+            let [source, harness, plain_harness] = [(); 3].map(|()| PathBuf::new());
+            Facade {
+                key: key("1", "t", ""),
+                bytes,
+                source,
+                library,
+                harness,
+                plain_harness,
+                directories: BTreeSet::new(),
+            }
         };
         assert_eq!(digest(made_with("a").key()), digest(made_with("a").key()));
         assert_ne!(digest(made_with("a").key()), digest(made_with("b").key()));

@@ -188,10 +188,8 @@ pub(super) fn rewrite(arguments: &[OsString], source: &Path, library: &Path) -> 
             rewritten.push(argument.clone());
         }
     }
-    let mut named = OsString::from("icb_std=");
-    named.push(library);
-    let flags = ["--cap-lints", "allow", "--cfg", "icb", "--extern"].map(OsString::from);
-    rewritten.extend(flags.into_iter().chain([named]));
+    rewritten.extend(["--cap-lints", "allow", "--cfg", "icb"].map(OsString::from));
+    rewritten.extend(wrapper::externs("icb_std", library));
     rewritten
 }
 

@@ -34,11 +34,12 @@ pub(crate) fn prepare(
         return stamp.renew("", &packages, recipe).map(|()| Environment::new());
     }
     let packages = check(packages, &workspace.graph(options)?)?;
-    let library = build(recipe)?;
+    let (library, directories) = build(recipe)?;
     stamp.renew(&facade::bytes(&library)?, &packages, recipe)?;
     let list: Vec<&str> = packages.iter().map(String::as_str).collect();
     let mut environment = recipe.wrapper()?;
     environment.push((wrapper::LIBRARY, library.into_os_string()));
+    environment.push((wrapper::DIRECTORIES, facade::joined(&directories)?));
     environment.push((wrapper::PACKAGES, list.join(",").into()));
     Ok(environment)
 }
@@ -97,8 +98,8 @@ fn dependencies<'a>(graph: &'a Metadata, roots: Vec<&'a PackageId>) -> BTreeSet<
     seen
 }
 
-/// Builds the mirrored library and says where it is.
-fn build(recipe: &Recipe<'_>) -> Result<PathBuf, Error> {
+/// Builds the mirrored library and says where it is, and where what it is made of is.
+fn build(recipe: &Recipe<'_>) -> Result<(PathBuf, BTreeSet<PathBuf>), Error> {
     let mut command = recipe.command("build")?;
     // `--examples` (there are none) makes cargo resolve dev-dependencies, among which the library often is.
     command.args(["--package", LIBRARY, "--lib", "--examples", "--message-format=json-render-diagnostics"]);
@@ -108,8 +109,10 @@ fn build(recipe: &Recipe<'_>) -> Result<PathBuf, Error> {
     // Beside the metadata in `deps` is the library itself; the copy in the directory above is not what cargo links.
     let metadata = files.find(|file| file.extension() == Some("rmeta"));
     let path = metadata.map(|file| file.with_extension("rlib").into_std_path_buf());
-    path.filter(|path| path.exists())
-        .ok_or_else(|| Error::Internal(format!("cargo has built no library of {LIBRARY}")))
+    let path = path
+        .filter(|path| path.exists())
+        .ok_or_else(|| Error::Internal(format!("cargo has built no library of {LIBRARY}")))?;
+    Ok((path, facade::directories(&made)))
 }
 
 /// The file that remembers against what the instrumented packages were compiled.

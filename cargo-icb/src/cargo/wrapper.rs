@@ -28,8 +28,8 @@ pub(crate) const EXCEPT: &str = "ICB_SWAP_EXCEPT";
 pub(crate) const HARNESSES: [&str; 2] = ["ICB_SWAP_HARNESS", "ICB_SWAP_PLAIN_HARNESS"];
 /// The packages that report every access to plain memory, as in [`PACKAGES`].
 pub(crate) const ACCESSES: &str = "ICB_SWAP_ACCESSES";
-/// Where the procedural macros are that the library was compiled with, if cargo does not say so itself.
-pub(crate) const MACROS: &str = "ICB_SWAP_MACROS";
+/// Where everything is that the library was compiled with, procedural macros as well: the compiler asks for these too.
+pub(crate) const DIRECTORIES: &str = "ICB_SWAP_DIRECTORIES";
 /// The directory of notes about what could not be instrumented.
 pub(crate) const NOTES: &str = "ICB_SWAP_NOTES";
 /// The user's own wrapper, if there is one.
@@ -98,7 +98,7 @@ pub(crate) fn run() -> ExitCode {
     }
     let swap = Swap {
         library: library.as_deref(),
-        macros: path(MACROS),
+        directories: std::env::var_os(DIRECTORIES).iter().flat_map(std::env::split_paths).collect(),
         harnesses: HARNESSES.map(path),
         flags: &flags,
     };
@@ -182,7 +182,8 @@ impl Compiler {
             None => Command::new(&self.rustc),
         };
         command.args(arguments);
-        let ours = [LIBRARY, PACKAGES, EXCEPT, MACROS, NOTES, NEXT, ACCESSES, OWN, HOOKS, stand_in::SOURCES];
+        let ours =
+            [LIBRARY, PACKAGES, EXCEPT, DIRECTORIES, NOTES, NEXT, ACCESSES, OWN, HOOKS, stand_in::SOURCES];
         ours.into_iter().chain(HARNESSES).for_each(|name| _ = command.env_remove(name));
         command
     }
@@ -214,7 +215,7 @@ impl Facades {
 pub(super) struct Swap<'a> {
     /// Where there is none, everything stays in its place.
     library: Option<&'a Path>,
-    macros: Option<PathBuf>,
+    directories: Vec<PathBuf>,
     harnesses: [Option<PathBuf>; 2],
     /// Further flags.
     flags: &'a [&'a str],
@@ -239,12 +240,6 @@ impl Swap<'_> {
         facades: Facades,
         harness: Option<&Path>,
     ) -> Vec<OsString> {
-        let named = |name: &str, path: &Path| {
-            let mut argument = OsString::from(name);
-            argument.push("=");
-            argument.push(path);
-            argument
-        };
         let flags = self.flags.iter().map(OsString::from);
         // A crate cannot help what stands in the place of `std`.
         let allowed = (!facades.names().is_empty()).then(|| "-Aunused_crate_dependencies".into());
@@ -254,7 +249,8 @@ impl Swap<'_> {
             let follows = rewritten.last().is_some_and(|last| last == "--extern");
             match argument.to_str().and_then(|text| text.split_once("icb_std=")) {
                 Some((options, _)) if follows && (options.is_empty() || options.ends_with(':')) => {
-                    rewritten.push(named(&format!("{options}icb_std"), library));
+                    rewritten.pop();
+                    rewritten.extend(externs(&format!("{options}icb_std"), library));
                 }
                 _ => rewritten.push(argument.clone()),
             }
@@ -266,15 +262,30 @@ impl Swap<'_> {
         };
         let facades = facades.names().iter().filter(|name| !is_taken(name)).map(|name| (*name, library));
         for (name, path) in facades.chain(harness.map(|path| ("test", path))) {
-            rewritten.extend(["--extern".into(), named(name, path)]);
+            rewritten.extend(externs(name, path));
         }
         // Also for crates that are left alone: they may depend on instrumented ones.
-        let directory = library.parent().unwrap_or(library);
-        for directory in [Some(directory), self.macros.as_deref()].into_iter().flatten() {
+        let own = library.parent().unwrap_or(library);
+        let others = self.directories.iter().map(PathBuf::as_path).filter(|directory| *directory != own);
+        for directory in [own].into_iter().chain(others) {
             rewritten.extend(["-L".into(), named("dependency", directory)]);
         }
         rewritten
     }
+}
+
+/// `--extern` for a library and, where it is beside it, for its metadata, which newer releases do not put into the library.
+pub(super) fn externs(name: &str, library: &Path) -> impl Iterator<Item = OsString> {
+    let metadata = Some(library.with_extension("rmeta")).filter(|path| path.exists());
+    let paths = [Some(library.to_path_buf()), metadata].into_iter().flatten();
+    paths.flat_map(move |path| ["--extern".into(), named(name, &path)])
+}
+
+fn named(name: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(name);
+    argument.push("=");
+    argument.push(path);
+    argument
 }
 
 /// The name in `OPTIONS:NAME=PATH`, the value of `--extern`.
@@ -311,7 +322,7 @@ mod unit {
     fn rewritten(arguments: &str, facades: Facades, plain: bool) -> String {
         let swap = Swap {
             library: Some(Path::new("/d/libicb_std-1.rlib")),
-            macros: None,
+            directories: vec!["/d".into(), "/e".into()],
             harnesses: ["/d/h.rlib", "/d/p.rlib"].map(|path| Some(path.into())),
             flags: &[],
         };
@@ -325,12 +336,12 @@ mod unit {
         assert_eq!(
             rewritten("--crate-name spin --target t --extern a=/x", Facades::All, false),
             "--crate-name spin --target t --extern a=/x -Aunused_crate_dependencies --extern std=/d/libicb_std-1.rlib \
-             --extern core=/d/libicb_std-1.rlib --extern alloc=/d/libicb_std-1.rlib -L dependency=/d"
+             --extern core=/d/libicb_std-1.rlib --extern alloc=/d/libicb_std-1.rlib -L dependency=/d -L dependency=/e"
         );
         assert_eq!(
             rewritten("--crate-name spin --test", Facades::NotAlloc, true),
             "--crate-name spin --test -Aunused_crate_dependencies --extern std=/d/libicb_std-1.rlib \
-             --extern core=/d/libicb_std-1.rlib --extern test=/d/p.rlib -L dependency=/d"
+             --extern core=/d/libicb_std-1.rlib --extern test=/d/p.rlib -L dependency=/d -L dependency=/e"
         );
         // Crates that have dependencies of these names.
         assert_eq!(
@@ -340,7 +351,7 @@ mod unit {
                 false
             ),
             "--extern noprelude:core=/x/c --extern priv:a=/x/a --extern alloc=/x/a -Aunused_crate_dependencies \
-             --extern std=/d/libicb_std-1.rlib -L dependency=/d"
+             --extern std=/d/libicb_std-1.rlib -L dependency=/d -L dependency=/e"
         );
     }
 
@@ -351,7 +362,7 @@ mod unit {
         assert_eq!(
             rewritten(arguments, Facades::None, false),
             "--target=t --extern icb_std=/d/libicb_std-1.rlib --extern priv:icb_std=/d/libicb_std-1.rlib \
-             --extern my_icb_std=/z -L dependency=/d"
+             --extern my_icb_std=/z -L dependency=/d -L dependency=/e"
         );
     }
 

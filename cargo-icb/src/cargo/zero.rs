@@ -161,7 +161,7 @@ impl Zero {
             (wrapper::EXCEPT, list(except).into()),
             (wrapper::HARNESSES[0], path(&self.facade.harness)),
             (wrapper::HARNESSES[1], path(&self.facade.plain_harness)),
-            (wrapper::MACROS, path(&self.facade.macros)),
+            (wrapper::DIRECTORIES, self.facade.directories()),
             (wrapper::NOTES, path(&self.notes_directory())),
         ];
         environment.extend(self.stand_ins.as_ref().map(|stand_ins| stand_ins.variable(&self.facade)));

@@ -1,7 +1,7 @@
 //! Rust's own test harness, with one difference: the body of each test runs under the explorer.
 //!
-//! A test target that is compiled with `--extern test=libicb_harness.rlib` calls [`test_main_static`] here instead of the
-//! harness's own. Arguments, filters, listing, `#[ignore]` and output are the real harness's work. `#[should_panic]`
+//! A test target that is compiled with `--extern test=libicb_harness.rlib` calls [`test_main_static`], or in newer releases
+//! [`test_main_env_args`], here instead of the harness's own. Arguments, filters, listing, `#[ignore]` and output are the real harness's work. `#[should_panic]`
 //! is decided here: every execution has to panic as expected. A test that returns an error fails like one that panics.
 //!
 //! With `ICB_ONCE` in the environment tests run as they are, once, outside any model.
@@ -33,13 +33,34 @@ mod explored {
     /// The body of a test, as the compiler makes it.
     type Body = fn() -> Result<(), String>;
 
+    /// What keeps the body of a test that is made here.
+    #[cfg(not(icb_harness_slices))]
+    use std::boxed::Box as Keeper;
+    #[cfg(icb_harness_slices)]
+    use std::sync::Arc as Keeper;
+
     /// Mirrors `test::test_main_static`, which the `main` of a test target calls: runs the tests that the command line
     /// selects, each under the explorer.
+    #[cfg(not(icb_harness_slices))]
     pub fn test_main_static(tests: &[&TestDescAndFn]) {
-        let arguments: Vec<String> = std::env::args().collect();
+        test_main(&arguments(), wrapped(tests), None);
+    }
+
+    /// Mirrors `test::test_main_env_args`, which the `main` of a test target calls: runs the tests that the command line
+    /// selects, each under the explorer.
+    #[cfg(icb_harness_slices)]
+    pub fn test_main_env_args(tests: &[&TestDescAndFn]) -> std::process::ExitCode {
+        let tests = wrapped(tests);
+        test_main(&arguments(), &tests.iter().collect::<Vec<_>>())
+    }
+
+    fn arguments() -> Vec<String> {
+        std::env::args().collect()
+    }
+
+    fn wrapped(tests: &[&TestDescAndFn]) -> Vec<TestDescAndFn> {
         let once = std::env::var_os("ICB_ONCE").is_some();
-        let tests = tests.iter().map(|test| if once { as_it_is(test) } else { explored(test) }).collect();
-        test_main(&arguments, tests, None);
+        tests.iter().map(|test| if once { as_it_is(test) } else { explored(test) }).collect()
     }
 
     /// Of a test that the compiler has made; it makes no others.
@@ -77,7 +98,7 @@ mod explored {
             Builder::new().check(move || execution(body, expected));
             Ok(())
         };
-        TestDescAndFn { desc, testfn: DynTestFn(Box::new(explore)) }
+        TestDescAndFn { desc, testfn: DynTestFn(Keeper::new(explore)) }
     }
 
     /// One execution: panics if the test fails in it.
