@@ -98,6 +98,10 @@ impl<T, F: FnOnce() -> T> Packet<'_, T, Closure<F>> {
         let Some(f) = this.closure.take() else { return ThreadEnd::Returned };
         let result = catch_unwind(AssertUnwindSafe(f));
         let panicked = result.is_err();
+        if panicked {
+            // Others may be in the middle of theirs: only they still unwind.
+            door::caught(false);
+        }
         if let Some(outcome) = &this.outcome {
             outcome.panicked.set(panicked);
         }

@@ -6,10 +6,9 @@
 use super::packet::{JoinInner, Outcome};
 use super::{Builder, Result, Thread, current};
 use crate::door;
-use crate::panic::{AssertUnwindSafe, catch_unwind};
+use crate::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use ::std::fmt;
 use ::std::marker::PhantomData;
-use ::std::panic::resume_unwind;
 use ::std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use ::std::sync::{Arc, Mutex, PoisonError};
 

@@ -6,6 +6,7 @@ use icb_std::panic::resume_unwind;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, mpsc};
 use icb_std::thread;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[test]
@@ -197,6 +198,85 @@ fn a_panic_that_is_thrown_again_is_one() {
     let own = failure(&report);
     assert_eq!((own.kind, own.message.as_str()), (FailureKind::Panic, "a panic whose payload is no text"));
     assert!(own.location.as_ref().unwrap().file.ends_with("ends.rs"));
+}
+
+/// A thread that has panicked does not unwind any more when its own values go, whoever else is in the middle of that.
+#[test]
+fn a_panic_is_over_for_whoever_has_caught_it() {
+    struct Locks(Arc<Mutex<()>>);
+    impl Drop for Locks {
+        fn drop(&mut self) {
+            drop(self.0.lock());
+        }
+    }
+    struct Twice(Arc<AtomicUsize>);
+    impl Drop for Twice {
+        fn drop(&mut self) {
+            assert!(!thread::panicking());
+            self.0.fetch_add(1, SeqCst);
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    icb_std::thread_local!(static OWN: RefCell<Option<Twice>> = const { RefCell::new(None) });
+    let report = plain().explore(|| {
+        let (lock, number) = (Arc::new(Mutex::new(())), Arc::new(AtomicUsize::new(0)));
+        let guard = lock.lock();
+        let locks = Locks(lock.clone());
+        let first = thread::spawn(move || {
+            let _locks = locks;
+            panic!("and waits");
+        });
+        thread::yield_now();
+        assert!(icb_std::panic::catch_unwind(|| panic!("meanwhile")).is_err());
+        assert!(!thread::panicking());
+        let twice = Twice(number.clone());
+        let second = thread::spawn(move || {
+            OWN.set(Some(twice));
+            panic!("and does not wait");
+        });
+        let seen = number.load(SeqCst);
+        assert!(second.join().is_err());
+        drop(guard);
+        assert!(first.join().is_err() && !lock.is_poisoned());
+        assert_ne!(seen, 1, "in between");
+    });
+    assert_eq!(
+        failure(&report).message,
+        "assertion `left != right` failed: in between\n  left: 1\n right: 1"
+    );
+}
+
+/// A scope waits for its threads when its closure has panicked, and goes on with the panic then.
+#[test]
+fn a_panic_goes_on_through_a_scope() {
+    struct Asks<'a>(&'a AtomicUsize);
+    impl Drop for Asks<'_> {
+        fn drop(&mut self) {
+            self.0.store(1 + usize::from(thread::panicking()), SeqCst);
+        }
+    }
+    let report = plain().explore(|| {
+        let (mutex, lock, once, asked) = (Mutex::new(()), RwLock::new(()), Once::new(), AtomicUsize::new(0));
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            let (_mutex, _lock, _asks) = (mutex.lock().unwrap(), lock.write().unwrap(), Asks(&asked));
+            once.call_once(|| {
+                thread::scope(|scope| {
+                    scope.spawn(thread::yield_now);
+                    panic!("in the scope");
+                });
+            });
+        }));
+        assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"in the scope"));
+        assert!(mutex.is_poisoned() && lock.is_poisoned());
+        assert_eq!(asked.load(SeqCst), 2);
+        once.call_once_force(|state| assert!(state.is_poisoned()));
+        assert!(!thread::panicking());
+    });
+    assert!(report.complete, "{:?}", report.failure);
+    let report = plain().explore(|| thread::scope(|_| panic!("in the scope")));
+    let told = failure(&report);
+    assert_eq!((told.kind, told.message.as_str()), (FailureKind::Panic, "in the scope"));
+    assert!(told.location.as_ref().unwrap().file.ends_with("ends.rs"));
 }
 
 #[test]
