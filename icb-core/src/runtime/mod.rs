@@ -88,7 +88,7 @@ pub use object::{Effect, Handle, InitialState, ObjectInit, active};
 pub use objects::Counts;
 pub use own_lock::{OwnGuard, OwnLock};
 pub(crate) use panics::refuse_inside_a_model;
-pub use panics::resumes_unwinding;
+pub use panics::{PanicHook, know_panic_hook, panics_are_seen, resumes_unwinding};
 pub use program::CoroutineProgram;
 pub use promoted::Promoted;
 pub use registers::Registers;

@@ -8,7 +8,7 @@ use crate::trace::table::{in_program, is_machinery_file, is_of_program};
 use crate::trace::{Action, Failure, FailureKind, Frame, SourceLocation, ThreadId};
 use std::any::Any;
 use std::panic::{Location, PanicHookInfo};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 /// Installs the hook, once in a process. Panics outside executions go to the hook that was there before.
 pub(super) fn install() {
@@ -22,7 +22,11 @@ fn put_in_front() {
     std::panic::set_hook(Box::new(move |info| {
         let _goes_with_the_hook = &in_front;
         match running_at_all() {
-            Some(running) => running.with(|e| note(e, info)),
+            Some(running) => {
+                if let Some(hook) = running.with(|e| note(e, info)) {
+                    hook(info);
+                }
+            }
             None => before(info),
         }
     }));
@@ -59,7 +63,43 @@ pub fn resumes_unwinding(payload: &(dyn Any + Send)) {
     });
 }
 
-fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
+/// Calls the hook that the program has set, if it has set one; to find that out is a step.
+pub type PanicHook = fn(&PanicHookInfo<'_>);
+
+static HOOK: OnceLock<PanicHook> = OnceLock::new();
+
+/// Stands among the promoted places where panics call the hook.
+static PANICS: u8 = 0;
+
+/// What calls the program's hook, before threads are there that could set one.
+#[inline]
+pub fn know_panic_hook(hook: PanicHook) {
+    if HOOK.get().is_none() {
+        HOOK.get_or_init(|| hook);
+    }
+}
+
+/// The program sets a hook, or takes one away. From now on panics call it, in the thread that panics, which unwinds already. The search begins anew if
+/// that is news: until then panics were no steps.
+pub fn panics_are_seen(hook: PanicHook) {
+    know_panic_hook(hook);
+    let Some(running) = running() else { return };
+    running.with(|e| {
+        if e.promoted.insert((&raw const PANICS).addr()) {
+            e.promotion = true;
+            e.stop(End::GivenUp);
+        }
+    });
+}
+
+/// What a panic calls, if anything.
+fn hook(e: &Execution) -> Option<PanicHook> {
+    let is_seen = !e.giving_up && e.promoted.contains(&(&raw const PANICS).addr());
+    HOOK.get().copied().filter(|_| is_seen)
+}
+
+/// Notes a panic. The program's hook, if it is to be called.
+fn note(e: &mut Execution, info: &PanicHookInfo<'_>) -> Option<PanicHook> {
     if !info.payload().is::<GiveUp>() {
         let mut message = message(info.payload());
         if info.location().is_some_and(|location| is_in_engine(location.file())) {
@@ -76,8 +116,18 @@ fn note(e: &mut Execution, info: &PanicHookInfo<'_>) {
             }
             eprintln!("{}", told(thread, info.location().map(Into::into).as_ref(), &message));
         }
+        let hook = hook(e);
+        if hook.is_some() {
+            // It may end the process.
+            eprintln!(
+                "{}",
+                told(ThreadId::new(e.current), info.location().map(Into::into).as_ref(), &message)
+            );
+        }
         note_panic(e, message, info.location());
+        return hook;
     }
+    None
 }
 
 /// How the panic begins that aborts without unwinding where unsafe code is called wrongly.

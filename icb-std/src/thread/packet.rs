@@ -365,6 +365,7 @@ fn spawn_modelled(
         CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
     }
     let name: Option<Arc<str>> = name.map(Arc::from);
+    door::know_panic_hook(crate::panic::call);
     let (id, epoch) =
         door::spawn(name.clone(), stack_size, main).expect("the execution has just been seen active");
     if let (Some(scope), Some(outcome)) = (scope, outcome) {

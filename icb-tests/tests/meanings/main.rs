@@ -6,6 +6,7 @@ mod ends;
 mod foreign;
 mod idle;
 mod orders;
+mod panics;
 mod primitives;
 mod reality;
 mod spinning;
