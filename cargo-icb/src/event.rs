@@ -175,6 +175,9 @@ impl Record {
             proved +=
                 ", with one assignment of the random numbers that it depends on (--random-seed: another)";
         }
+        if self.any(|figures| figures.clock_left_out) {
+            proved += ", but for what depends on when it reads the clock (--reduction none goes further)";
+        }
         proved
     }
 

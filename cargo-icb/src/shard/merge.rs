@@ -262,6 +262,7 @@ fn merge_parts(found: &[(&ShardFile, &ShardRound)], bound: u32) -> Result<Option
         figures.weak_memory = told().any(|f| f.weak_memory);
         figures.one_assignment = told().any(|f| f.one_assignment);
         figures.stale_left_out = told().any(|f| f.stale_left_out);
+        figures.clock_left_out = told().any(|f| f.clock_left_out);
         for piece in pieces.values() {
             figures.executions += piece.executions;
             figures.given_up += piece.given_up;

@@ -132,7 +132,9 @@ impl Outcome {
                 // What is found out last of all.
                 let one_assignment = report.bounds.iter().any(|bound| bound.one_assignment);
                 let stale_left_out = report.bounds.iter().any(|bound| bound.stale_left_out);
+                let clock_left_out = report.bounds.iter().any(|bound| bound.clock_left_out);
                 for bound in &mut model.bounds {
+                    bound.clock_left_out |= clock_left_out;
                     bound.one_assignment |= one_assignment;
                     bound.stale_left_out |= stale_left_out;
                 }
@@ -234,12 +236,19 @@ pub(crate) fn test_arguments(test: &Test<'_>) -> Vec<String> {
     arguments
 }
 
+/// By which proptest is told to keep no failures in files.
+const UNREMEMBERED: &str = "PROPTEST_DISABLE_FAILURE_PERSISTENCE";
+
 fn command(launch: &Launch<'_>, channel: &Path) -> Command {
     let test = launch.test;
     let mut command = test.executable.command();
     command.args(test_arguments(test));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with(PREFIX)) {
         command.env_remove(name);
+    }
+    // A failure that it remembers is tried first in the next execution, which is another one then.
+    if std::env::var_os(UNREMEMBERED).is_none() {
+        command.env(UNREMEMBERED, "1");
     }
     command
         .current_dir(&test.executable.directory)

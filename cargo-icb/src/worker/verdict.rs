@@ -181,6 +181,7 @@ pub(crate) fn add(mut sum: BoundReport, other: &BoundReport) -> BoundReport {
     sum.weak_memory |= other.weak_memory;
     sum.one_assignment |= other.one_assignment;
     sum.stale_left_out |= other.stale_left_out;
+    sum.clock_left_out |= other.clock_left_out;
     sum
 }
 

@@ -447,7 +447,10 @@ pub fn now() -> Option<Duration> {
     if running.with(Execution::reads_clock_in_vain) {
         pause_in_loop(running, Location::caller().into());
     }
-    Some(running.quickly(|e| e.now))
+    Some(running.quickly(|e| {
+        e.clock_read |= e.thread_count > 1;
+        e.now
+    }))
 }
 
 /// The virtual clock where time passes only when nobody can go on, so that it is known when: read by what waits for a time and is woken in vain. `None`

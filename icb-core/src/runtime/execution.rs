@@ -214,6 +214,9 @@ pub(super) struct Execution {
     /// Waited for a change, and was let on because nobody could go on.
     pub(super) freed: Option<usize>,
     pub(super) panic_count: u32,
+    /// Whether the clock has been read in this execution, by one of several threads.
+    pub(super) clock_read: bool,
+    clock_matters: bool,
     pub(super) at_end: Vec<Box<dyn FnOnce()>>,
     pub(super) statics: super::statics::Statics,
     /// Boxed: the allocator holds a pointer to it.
@@ -368,6 +371,8 @@ impl Execution {
             let_on_late: 0,
             freed: None,
             panic_count: 0,
+            clock_read: false,
+            clock_matters: false,
             at_end: Vec::new(),
             statics: super::statics::Statics::default(),
             quarantine: Box::new(super::allocator::Quarantine::new()),
@@ -457,6 +462,8 @@ impl Execution {
         self.has_large_stacks = false;
         self.give_up_steps = 0;
         self.time_before = None;
+        self.clock_matters = self.clock_matters();
+        self.clock_read = false;
         self.now = Duration::ZERO;
         self.idle_wakes = 0;
         self.last_woken = 0;
@@ -582,6 +589,12 @@ impl Execution {
         failure.memory = self.ledger.history(start);
         failure.location = failure.memory.last().and_then(|event| event.location.clone());
         self.fail(failure);
+    }
+
+    /// Whether there was an execution in which the clock was read and time has passed. To read it is no step, so a search that leaves out orders which
+    /// come to the same may leave out some in which it shows something else.
+    pub(super) fn clock_matters(&self) -> bool {
+        self.clock_matters || (self.clock_read && !self.now.is_zero())
     }
 
     /// The places that have become scheduling points, relative to the image of the program; and if there are any, the parts

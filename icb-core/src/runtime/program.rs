@@ -59,6 +59,12 @@ impl CoroutineProgram {
         CoroutineProgram { main, running, model: 0, epochs: 0..0 }
     }
 
+    /// Whether there was an execution in which one of several threads has read the clock, and time has passed.
+    #[must_use]
+    pub fn clock_matters(&self) -> bool {
+        self.running.with(|e| e.clock_matters())
+    }
+
     /// Signs of life of the executions.
     #[must_use]
     pub fn heartbeat(&self) -> Arc<Heartbeat> {

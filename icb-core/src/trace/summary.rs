@@ -81,6 +81,10 @@ pub struct BoundReport {
     /// proved is proved under sequential consistency. Seen in the execution of the default choices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stale_left_out: bool,
+    /// Whether the clock is read while time passes, and the search is reduced: to read it is no step, so orders in which it shows something else may
+    /// have been left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clock_left_out: bool,
 }
 
 impl BoundReport {
@@ -132,11 +136,16 @@ impl Report {
             true => String::new(),
             false => format!(" with at most {}", preemptions(bound)),
         };
-        Some(format!("no failure in any execution{most}{}", self.memory()))
+        Some(format!("no failure in any execution{most}{}{}", self.memory(), self.clock()))
     }
 
     fn memory(&self) -> &'static str {
         if self.bounds.iter().any(|bound| bound.weak_memory) { " under weak memory" } else { "" }
+    }
+
+    fn clock(&self) -> &'static str {
+        let is_left_out = self.bounds.iter().any(|bound| bound.clock_left_out);
+        if is_left_out { ", but for what depends on when it reads the clock" } else { "" }
     }
 
     /// Whether every execution, with any number of preemptions, has been run.

@@ -208,7 +208,9 @@ impl Worker {
         let is_shared = report.bounds.iter().any(|bound| bound.max_threads > 1);
         let asks = settings.looks_for_stale_values && !settings.weak_memory;
         let stale_left_out = claims && is_shared && asks && could_read_stale_values(&mut program);
+        let clock_left_out = settings.reduction != ReductionKind::None && program.clock_matters();
         for bound in &mut report.bounds {
+            bound.clock_left_out = clock_left_out;
             bound.weak_memory = settings.weak_memory;
             bound.one_assignment = one_assignment;
             bound.stale_left_out = stale_left_out;

@@ -28,6 +28,11 @@ pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>, f
             0 if failure.trace.steps.iter().all(|step| step.thread == failure.trace.steps[0].thread) => {
                 out.line("It fails before any other thread has taken a step.", Style::Bold)
             }
+            // A lower bound has passed, so there is one.
+            0 if failure.bound > 0 => out.line(
+                format!("Which orders it takes cannot be told by exchanging two steps ({tried} tried)."),
+                Style::Bold,
+            ),
             0 => out.line(
                 format!("It fails in whatever order the threads take their steps ({tried} tried)."),
                 Style::Bold,

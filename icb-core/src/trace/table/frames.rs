@@ -30,6 +30,8 @@ pub(super) const AT: &str = "          at ";
 
 /// Frames shown of a backtrace, at most.
 const MAX_FRAMES: usize = 12;
+/// Of these, kept for the user's own.
+const MAX_OWN_FRAMES: usize = 6;
 
 /// Where source files are looked for. No roots: source lines are not quoted.
 pub(super) struct Sources<'a> {
@@ -118,22 +120,46 @@ fn innermost(frames: &[Frame], sources: &Sources<'_>, rest: impl FnOnce(usize) -
     if shown.is_empty() && !frames.iter().any(by_harness) {
         shown = frames.iter().collect();
     }
-    let mut lines = Vec::new();
-    for (number, frame) in shown.iter().take(MAX_FRAMES).enumerate() {
+    let kept = kept(&shown);
+    let first_own = kept.iter().copied().find(|&number| is_own(shown[number]));
+    let more = |text: String| Line::of(format!("        … {text}"), Style::Dim);
+    let (mut lines, mut next) = (Vec::new(), 0);
+    for &number in &kept {
+        if number > next {
+            lines.push(more(format!("{} more frames", number - next)));
+        }
+        next = number + 1;
+        let frame = shown[number];
         let mut line = Line::of(format!("    {number:>2}  "), Style::Dim);
         line.push(function_name(&frame.function), Style::Plain);
         lines.push(line);
         if let Some(location) = &frame.location {
             lines.push(at(location, sources));
-            if number == 0 {
+            if number == 0 || Some(number) == first_own {
                 lines.extend(excerpt(location, sources));
             }
         }
     }
-    if shown.len() > MAX_FRAMES {
-        lines.push(Line::of(format!("        … {}", rest(shown.len() - MAX_FRAMES)), Style::Dim));
+    if shown.len() > next {
+        lines.push(more(rest(shown.len() - next)));
     }
     lines
+}
+
+/// Numbers of the frames that are shown: the innermost ones, and the innermost of the user's own, which packages may have called from far outside.
+fn kept(frames: &[&Frame]) -> Vec<usize> {
+    let own = (0..frames.len()).filter(|&number| is_own(frames[number])).take(MAX_OWN_FRAMES);
+    let mut kept: Vec<usize> = own.collect();
+    let others = (0..frames.len()).filter(|number| !kept.contains(number));
+    let others: Vec<usize> = others.take(MAX_FRAMES.saturating_sub(kept.len())).collect();
+    kept.extend(others);
+    kept.sort_unstable();
+    kept
+}
+
+/// Whether it is of no package from a registry.
+fn is_own(frame: &Frame) -> bool {
+    frame.location.as_ref().is_some_and(|location| !location.file.contains(REGISTRY))
 }
 
 /// Whether a frame belongs to the program under test, not to std or to the tool.
