@@ -98,15 +98,15 @@ impl<T, F: FnOnce() -> T> Packet<'_, T, Closure<F>> {
         let Some(f) = this.closure.take() else { return ThreadEnd::Returned };
         let result = catch_unwind(AssertUnwindSafe(f));
         let panicked = result.is_err();
-        if panicked {
-            // Others may be in the middle of theirs: only they still unwind.
-            door::caught(false);
-        }
         if let Some(outcome) = &this.outcome {
             outcome.panicked.set(panicked);
         }
         // SAFETY: nobody else reaches the result before this thread has ended; there was none, as the closure is run once.
         unsafe { this.result.get().write(Some(result)) };
+        if panicked {
+            // Others may be in the middle of theirs: only they still unwind.
+            door::caught(false);
+        }
         door::leave();
         drop(this);
         door::has_left();
