@@ -26,11 +26,12 @@ use crate::settings::Bound;
 use crate::shard;
 use crate::store::{Store, test_path};
 use crate::worker::budget::{self, Budget, End};
+use crate::worker::flight;
 use crate::worker::plan::{Plan, Task};
+use crate::worker::pool::{self, Done};
 use crate::worker::process::{self, Launch, Outcome, Stop};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
-use crate::worker::{flight, pool};
 use icb_core::trace::table::without_registries;
 use icb_core::trace::{BoundReport, Failure, FailureKind, Message, StrategyKind};
 use progress::lock;
@@ -204,25 +205,26 @@ impl Run<'_> {
     }
 
     /// One task: a process, its verdict, and for a failure its replay. No verdict: it is to go on later.
-    fn work(&self, task: Task, events: &Sender<Event>) -> Option<Verdict> {
+    fn work(&self, task: Task, events: &Sender<Event>) -> Option<Done> {
         // The receiver lives as long as the pool.
         let tell = |event| drop(events.send(event));
         if let Some(finished) = self.known(task) {
             self.budget.finish(task.test, finished.figures.as_ref().map_or(0, |figures| figures.executions));
-            let verdict = finished.verdict.clone();
+            let (verdict, steps) = (finished.verdict.clone(), steps(finished.figures.as_ref()));
             tell(Event::Finished(Box::new(finished)));
             self.leave_after(task, &verdict);
-            return Some(verdict);
+            return Some(Done { verdict, steps });
         }
         tell(Event::Started { task });
         let started = Instant::now();
-        let share = self.budget.share();
+        let share = self.budget.share(self.is_journaled());
         let shared = AtomicBool::new(false);
         let stop = || self.stopped(share, &shared);
         if let Some(reason) = stop() {
             let (figures, seconds) = self.together(task, None, 0.0, true);
             let told = self.narrowed(task, Verdict::Incomplete { reason });
-            return Some(self.conclude(task, figures, seconds, told, tell));
+            let steps = steps(figures.as_ref());
+            return Some(Done { verdict: self.conclude(task, figures, seconds, told, tell), steps });
         }
         let (outcome, verdict) = self.search(task, &stop, &tell);
         let figures = outcome.as_ref().and_then(figures);
@@ -240,7 +242,8 @@ impl Run<'_> {
             true => self.at_once(task, outcome.as_ref(), verdict),
             false => self.narrowed(task, verdict),
         };
-        Some(self.conclude(task, figures, seconds, told, tell))
+        let steps = steps(figures.as_ref());
+        Some(Done { verdict: self.conclude(task, figures, seconds, told, tell), steps })
     }
 
     /// Why a task does not go on. `shared`: becomes true if that is because its `share` of the run's time is over.
@@ -427,6 +430,11 @@ fn judged(launch: &Launch<'_>) -> Verdict {
 
 fn not_run(launch: &Launch<'_>, error: &io::Error) -> Verdict {
     Verdict::Broken(format!("cannot run {}: {error}", launch.test.executable.path.display()))
+}
+
+/// Steps of a task's executions.
+fn steps(figures: Option<&BoundReport>) -> u64 {
+    figures.map_or(0, |figures| figures.steps)
 }
 
 /// The packages that could not be instrumented.

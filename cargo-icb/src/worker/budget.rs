@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 /// The least time that is worth starting a process for.
 const LEAST_SHARE: Duration = Duration::from_millis(300);
 
+/// A task that takes longer goes on when everything else has had its turn, also where there is time without end.
+const TURN: Duration = Duration::from_secs(10);
+
 /// Why a run stops that has had its executions.
 pub(crate) const OUT_OF_EXECUTIONS: &str = "stopped by the run's limit on executions";
 
@@ -47,11 +50,14 @@ impl Budget {
         }
     }
 
-    /// When a task that begins now has had its share of the time.
-    pub(crate) fn share(&self) -> Option<Instant> {
+    /// When a task that begins now has had its share of the time. Where there is no limit that is only for those that `go_on` later.
+    pub(crate) fn share(&self, go_on: bool) -> Option<Instant> {
         let now = Instant::now();
-        let left = self.deadline?.saturating_duration_since(now);
         let standing = self.standing.load(Ordering::Relaxed).max(1);
+        let Some(deadline) = self.deadline else {
+            return (go_on && standing > self.jobs).then(|| now + TURN);
+        };
+        let left = deadline.saturating_duration_since(now);
         let share = left.mul_f64((self.jobs as f64 / standing as f64).min(1.0));
         Some(now + share.max(LEAST_SHARE))
     }
@@ -105,7 +111,7 @@ mod tests {
     #[test]
     fn time_is_shared_among_the_tests_that_stand() {
         let budget = Budget::new(10, 2, Some(100.0), None);
-        let seconds = |budget: &Budget| (budget.share().unwrap() - Instant::now()).as_secs_f64().round();
+        let seconds = |budget: &Budget| (budget.share(false).unwrap() - Instant::now()).as_secs_f64().round();
         assert_eq!(seconds(&budget), 20.0);
         (0..6).for_each(|_| budget.leave());
         assert_eq!(seconds(&budget), 50.0);
@@ -114,6 +120,14 @@ mod tests {
         assert_eq!(budget.end(None), None);
         assert_eq!(budget.end(Some(Instant::now())), Some(End::Share));
         assert!(matches!(Budget::new(1, 1, Some(0.0), None).end(None), Some(End::Run(_))));
+    }
+
+    #[test]
+    fn without_a_limit_tests_take_turns() {
+        let budget = Budget::new(3, 2, None, None);
+        assert!(budget.share(true).is_some() && budget.share(false).is_none());
+        budget.leave();
+        assert_eq!(budget.share(true), None);
     }
 
     #[test]

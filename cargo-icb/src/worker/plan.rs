@@ -1,9 +1,9 @@
-//! What to run next: every test at bound 0 before any at bound 1, and so on. Runs nothing itself.
+//! What to run next: every test at bound 0 before any at bound 1, and so on; and tests that are long when everything else has been done. Runs nothing itself.
 
 use super::verdict::Verdict;
 use crate::settings::Bound;
 use icb_core::trace::StrategyKind;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// One process to run: a test at a range of bounds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -38,11 +38,16 @@ impl Task {
     }
 }
 
+/// With more steps than this at one bound (a few seconds) a test is long: it goes on when the others have come to their last bound.
+const LONG: u64 = 50_000_000;
+
 /// The tasks that wait and those that run.
 pub(crate) struct Plan {
     waiting: BTreeSet<Task>,
+    /// Tasks of tests that are long.
+    long: BTreeSet<Task>,
     /// Tasks that have had their share of the time, and go on if some is left.
-    later: BTreeSet<Task>,
+    later: VecDeque<Task>,
     running: usize,
     max_bound: Bound,
 }
@@ -58,33 +63,35 @@ impl Plan {
             _ => (0, Bound::Unlimited),
         };
         let waiting = (0..test_count).map(|test| Task { min_bound: first, test, max_bound: last }).collect();
-        Plan { waiting, later: BTreeSet::new(), running: 0, max_bound }
+        Plan { waiting, long: BTreeSet::new(), later: VecDeque::new(), running: 0, max_bound }
     }
 
     /// The next task, lowest bound first. A free worker need not wait for the rest of a bound.
     pub(crate) fn next(&mut self) -> Option<Task> {
-        let task = self.waiting.pop_first().or_else(|| self.later.pop_first())?;
+        let task =
+            self.waiting.pop_first().or_else(|| self.long.pop_first()).or_else(|| self.later.pop_front())?;
         self.running += 1;
         Some(task)
     }
 
-    /// Notes how a task went; the test goes on where it has more bounds.
-    pub(crate) fn finish(&mut self, task: Task, verdict: &Verdict) {
+    /// Notes how a task went, and how many steps it took; the test goes on where it has more bounds.
+    pub(crate) fn finish(&mut self, task: Task, verdict: &Verdict, steps: u64) {
         self.running -= 1;
         if let Some(bound) = task.next_bound(verdict, self.max_bound) {
-            self.waiting.insert(Task { min_bound: bound, test: task.test, max_bound: Bound::Limited(bound) });
+            let queue = if steps > LONG { &mut self.long } else { &mut self.waiting };
+            queue.insert(Task { min_bound: bound, test: task.test, max_bound: Bound::Limited(bound) });
         }
     }
 
     /// The task is to go on when everything else has had its turn.
     pub(crate) fn put_back(&mut self, task: Task) {
         self.running -= 1;
-        self.later.insert(task);
+        self.later.push_back(task);
     }
 
     /// Whether nothing waits or runs.
     pub(crate) fn is_done(&self) -> bool {
-        self.waiting.is_empty() && self.later.is_empty() && self.running == 0
+        self.waiting.is_empty() && self.long.is_empty() && self.later.is_empty() && self.running == 0
     }
 }
 
@@ -99,7 +106,7 @@ mod tests {
         let mut order = Vec::new();
         while let Some(task) = plan.next() {
             order.push((task.test, task.min_bound));
-            plan.finish(task, &verdict(task.test, task.min_bound));
+            plan.finish(task, &verdict(task.test, task.min_bound), 0);
         }
         assert!(plan.is_done());
         order
@@ -114,6 +121,18 @@ mod tests {
             _ => HOLDS,
         });
         assert_eq!(order, [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2)]);
+    }
+
+    #[test]
+    fn a_long_test_waits_for_the_others() {
+        let mut plan = Plan::new(2, Bound::Limited(2), StrategyKind::ContextBounded, false);
+        let mut order = Vec::new();
+        while let Some(task) = plan.next() {
+            order.push((task.test, task.min_bound));
+            plan.finish(task, &HOLDS, if task.test == 0 { LONG + 1 } else { LONG });
+        }
+        assert_eq!(order, [(0, 0), (1, 0), (1, 1), (1, 2), (0, 1), (0, 2)]);
+        assert!(plan.is_done());
     }
 
     #[test]
@@ -155,7 +174,7 @@ mod tests {
         let mut plan = Plan::new(1, Bound::Limited(2), StrategyKind::DepthFirst, false);
         let task = plan.next().unwrap();
         assert_eq!((task.min_bound, task.max_bound), (0, Bound::Unlimited));
-        plan.finish(task, &HOLDS);
+        plan.finish(task, &HOLDS, 0);
         assert!(plan.is_done());
     }
 
@@ -164,9 +183,9 @@ mod tests {
         let mut plan = Plan::new(2, Bound::Limited(1), StrategyKind::ContextBounded, false);
         let (slow, quick) = (plan.next().unwrap(), plan.next().unwrap());
         assert_eq!(plan.next(), None);
-        plan.finish(quick, &HOLDS);
+        plan.finish(quick, &HOLDS, 0);
         assert_eq!(plan.next().map(|task| (task.test, task.min_bound)), Some((1, 1)));
         assert!(!plan.is_done());
-        plan.finish(slow, &Verdict::RunOnce);
+        plan.finish(slow, &Verdict::RunOnce, 0);
     }
 }

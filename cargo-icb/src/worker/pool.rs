@@ -5,18 +5,25 @@ use super::tokens::Tokens;
 use super::verdict::Verdict;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+/// How a task went.
+pub(crate) struct Done {
+    pub(crate) verdict: Verdict,
+    /// How many steps its executions took.
+    pub(crate) steps: u64,
+}
+
 /// Runs every task of the plan, so many at a time; returns when nothing is left. A thread that has nothing to do lends its
 /// core to tests that are long. A task without a verdict is put back.
-pub(crate) fn run(plan: Plan, jobs: usize, tokens: &Tokens, work: impl Fn(Task) -> Option<Verdict> + Sync) {
+pub(crate) fn run(plan: Plan, jobs: usize, tokens: &Tokens, work: impl Fn(Task) -> Option<Done> + Sync) {
     let plan = Mutex::new(plan);
     let changed = Condvar::new();
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
                 while let Some(task) = next(&plan, &changed, tokens) {
-                    let verdict = work(task);
-                    match verdict {
-                        Some(verdict) => lock(&plan).finish(task, &verdict),
+                    let done = work(task);
+                    match done {
+                        Some(Done { verdict, steps }) => lock(&plan).finish(task, &verdict, steps),
                         None => lock(&plan).put_back(task),
                     }
                     changed.notify_all();
@@ -59,7 +66,8 @@ mod tests {
         let tokens = Tokens::new(directory.path());
         run(Plan::new(5, Bound::Limited(3), StrategyKind::ContextBounded, false), 3, &tokens, |task| {
             seen.lock().unwrap().push((task.min_bound, task.test));
-            Some(Verdict::Holds { last: false, exhausted: false, expects_failure: false })
+            let verdict = Verdict::Holds { last: false, exhausted: false, expects_failure: false };
+            Some(Done { verdict, steps: 0 })
         });
         let mut seen = seen.into_inner().unwrap();
         seen.sort_unstable();

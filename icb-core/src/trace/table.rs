@@ -230,6 +230,7 @@ pub fn render_with_roots(failure: &Failure, options: &Options, roots: &[PathBuf]
     }
     causes::orders(&mut out, failure, &names, options.full);
     causes::sleep(&mut out, failure, &names, &sources);
+    causes::timeout(&mut out, failure);
     preemptions(&mut out, trace, &names, &sources);
     causes::race(&mut out, failure, &names, &sources);
     causes::memory(&mut out, failure, &names, &sources);

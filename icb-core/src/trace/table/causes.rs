@@ -130,6 +130,22 @@ pub(super) fn sleep(out: &mut Rendered, failure: &Failure, names: &Names<'_>, so
     out.lines.push(line);
 }
 
+/// That a timeout may be over whatever its length, where one is over although others could go on; and the same of a loop that sleeps.
+pub(super) fn timeout(out: &mut Rendered, failure: &Failure) {
+    let steps = &failure.trace.steps;
+    let sleeps = |step: &Step| matches!(step.operation.action, Action::Sleep | Action::SleepUntil);
+    let text = if steps.iter().any(|step| step.expires_early() || step.late_count() > 0) {
+        "a wait with one may be over while others could go on, whatever its length."
+    } else if steps.iter().any(|step| step.spins_on() && sleeps(step)) {
+        "a loop that sleeps may go round once more before what it waits for is there, whatever the length of its sleep."
+    } else {
+        return;
+    };
+    let mut line = Line::of("A timeout is an order like others: ", Style::Bold);
+    line.push(format!("{text} (--auto-advance: time passes only when nobody can go on.)"), Style::Plain);
+    out.lines.push(line);
+}
+
 /// The sleep of a thread that came too early after it, while others were there.
 fn sleep_in_vain(failure: &Failure) -> Option<&Step> {
     let steps = &failure.trace.steps;
