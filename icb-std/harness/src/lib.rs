@@ -1,7 +1,7 @@
 //! Rust's own test harness, with one difference: the body of each test runs under the explorer.
 //!
-//! A test target that is compiled with `--extern test=libicb_harness.rlib` calls [`test_main_static`], or in newer releases
-//! [`test_main_env_args`], here instead of the harness's own. Arguments, filters, listing, `#[ignore]` and output are the real harness's work. `#[should_panic]`
+//! A test target that is compiled with `--extern test=libicb_harness.rlib` calls `test_main_static`, or in newer releases
+//! `test_main_env_args`, here instead of the harness's own. Arguments, filters, listing, `#[ignore]` and output are the real harness's work. `#[should_panic]`
 //! is decided here: every execution has to panic as expected. A test that returns an error fails like one that panics.
 //!
 //! With `ICB_ONCE` in the environment tests run as they are, once, outside any model.
