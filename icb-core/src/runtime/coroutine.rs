@@ -15,8 +15,11 @@ use super::panics::refuse;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine as Routine, CoroutineResult, Yielder};
 use std::cell::{Cell, UnsafeCell};
+use std::collections::VecDeque;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 
 /// What a coroutine does between two visits to the pool.
 pub(crate) trait Job: 'static {
@@ -151,11 +154,46 @@ impl<J: Job> Coroutine<J> {
     pub(crate) fn is_busy(&self) -> bool {
         self.control().busy.get()
     }
+}
 
-    /// Gives the stack up for ever, with whatever stands on it, without running its destructors.
+impl<J> Coroutine<J> {
+    /// Gives the stack up with whatever stands on it, whose destructors are never run. Nobody may know of it any more, but something may: the stack
+    /// stays what it is until many others have been given up.
     pub(crate) fn leak(self) {
-        std::mem::forget(self);
+        let inner = ManuallyDrop::new(self).0;
+        let given_up = GivenUp { inner: inner.cast(), free: free::<J> };
+        let oldest = {
+            let mut all = GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner);
+            aside(|| all.push_back(given_up));
+            if all.len() > MAX_GIVEN_UP { all.pop_front() } else { None }
+        };
+        if let Some(GivenUp { inner, free }) = oldest {
+            // SAFETY: it was given up; nobody has resumed it since, or will.
+            aside(|| unsafe { free(inner) });
+        }
     }
+}
+
+/// Stacks that were given up and are kept, each two mappings of memory of which a process has 65,530.
+const MAX_GIVEN_UP: usize = 8_000;
+
+static GIVEN_UP: Mutex<VecDeque<GivenUp>> = Mutex::new(VecDeque::new());
+
+struct GivenUp {
+    inner: NonNull<()>,
+    free: unsafe fn(NonNull<()>),
+}
+
+// SAFETY: nobody has it but this, and what it is made of (memory, and what the crate knows of it) belongs to no thread of the system.
+unsafe impl Send for GivenUp {}
+
+/// # Safety
+/// It is an `Inner<J>`, and is never resumed again.
+unsafe fn free<J>(inner: NonNull<()>) {
+    // SAFETY: it came from a box, and nobody else has a pointer to it.
+    let mut inner = unsafe { Box::from_raw(inner.cast::<Inner<J>>().as_ptr()) };
+    // SAFETY: what stands on the stack is not dropped, as was said when it was given up.
+    unsafe { inner.routine.force_reset() };
 }
 
 impl<J> Drop for Coroutine<J> {
@@ -164,6 +202,7 @@ impl<J> Drop for Coroutine<J> {
         let control = unsafe { &(*self.0.as_ptr()).control };
         if control.busy.get() {
             // Half-way in a job: its stack is given up as it is.
+            Coroutine(self.0).leak();
             return;
         }
         control.quit.set(true);
@@ -299,6 +338,28 @@ mod tests {
         }
         assert_eq!(pool.idle.len(), 1);
         assert_eq!(log.borrow()[..4], [(0, 'a'), (0, '-'), (0, 'b'), (1, 'a')]);
+    }
+
+    /// What stands on a stack that was given up stays there for a while, and not for ever.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn stacks_that_were_given_up_are_not_kept_for_ever() {
+        let mappings = || std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
+        let mut pool: Pool<Box<dyn FnOnce()>> = Pool::new(64 * 1024, 0);
+        let mut give_up = |count| {
+            for _ in 0..count {
+                let coroutine = pool.take(Box::new(|| {}), None);
+                let suspension = coroutine.suspension();
+                coroutine.assign(Box::new(move || suspension.suspend()));
+                assert_eq!(coroutine.resumption().resume(), Return::Suspended);
+                assert!(coroutine.is_busy());
+                coroutine.leak();
+            }
+        };
+        give_up(MAX_GIVEN_UP);
+        let before = mappings();
+        give_up(1_000);
+        assert!(mappings() < before + 200, "{before} mappings, and {} now", mappings());
     }
 
     #[test]

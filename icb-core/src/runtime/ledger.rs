@@ -86,7 +86,7 @@ impl Ledger {
     }
 
     /// The execution is over, and its statics are as it has left them: finds out which blocks they lead to. Any word that is an address
-    /// in a block counts as a pointer to it, but for those of the arena.
+    /// in a block counts as a pointer to it, but for those of the arena and of the tool.
     pub(super) fn look_from_statics(&mut self) {
         if !self.allocations || !self.unfreed.values().any(|block| block.run == self.run) {
             return;
@@ -106,6 +106,7 @@ impl Ledger {
                 if let Some((start, size, seen)) = next.checked_sub(1).map(|last| &mut blocks[last])
                     && word < *start + *size
                     && !own.contains(&place)
+                    && !is_tools(place)
                     && !std::mem::replace(seen, true)
                 {
                     stretches.push((*start, *size));
@@ -195,4 +196,13 @@ impl Ledger {
             }
         });
     }
+}
+/// Whether a static of the engine or of what reads backtraces for it is there: what they keep of blocks that were freed long ago, in places that are not
+/// used just now, leads nowhere.
+#[cold]
+fn is_tools(place: usize) -> bool {
+    let name = image::symbol(place as *const ()).map(|(name, _)| name);
+    name.is_some_and(|name| {
+        ["backtrace::", "icb_core::"].iter().any(|crate_name| name.starts_with(crate_name))
+    })
 }
