@@ -26,6 +26,9 @@ pub mod seeds;
 #[cfg(feature = "reference")]
 pub mod statics;
 
+#[cfg(feature = "reference")]
+pub mod told;
+
 pub mod tool;
 
 pub mod usage;

@@ -123,6 +123,17 @@ fn make(
     write(record, &text)
 }
 
+/// Where a build has put the library of this name.
+pub(super) fn library(made: &Made, name: &str) -> Result<PathBuf, Error> {
+    let artifacts = made.artifacts.iter().filter(|artifact| artifact.target.name == name);
+    let mut files = artifacts.flat_map(|artifact| &artifact.filenames);
+    // Beside the metadata is the library itself; the copy in the directory above has no hash in its name, and is not what cargo links.
+    let metadata = files.find(|file| file.extension() == Some("rmeta"));
+    let path = metadata.map(|file| file.with_extension("rlib").into_std_path_buf());
+    path.filter(|path| path.exists())
+        .ok_or_else(|| Error::Internal(format!("cargo has built no library {name}")))
+}
+
 /// Where a build has put libraries and procedural macros: in one directory, or in one for each package.
 pub(super) fn directories(made: &Made) -> BTreeSet<PathBuf> {
     let files = made.artifacts.iter().flat_map(|artifact| &artifact.filenames);
@@ -276,16 +287,7 @@ fn build(
         other => other,
     })?;
     found.extend(directories(&made));
-    let file = |name: &str| -> Result<PathBuf, Error> {
-        let artifacts = made.artifacts.iter().filter(|artifact| artifact.target.name == name);
-        let mut files = artifacts.flat_map(|artifact| &artifact.filenames);
-        // Beside the metadata in `deps` is the library itself; the copy in the directory above has no hash in its name.
-        let metadata = files.find(|file| file.extension() == Some("rmeta"));
-        let path = metadata.map(|file| file.with_extension("rlib").into_std_path_buf());
-        path.filter(|path| path.exists())
-            .ok_or_else(|| Error::Internal(format!("cargo has built no library {name}")))
-    };
-    Ok((file("icb_std")?, file("icb_harness")?))
+    Ok((library(&made, "icb_std")?, library(&made, "icb_harness")?))
 }
 
 #[cfg(test)]

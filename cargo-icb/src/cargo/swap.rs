@@ -104,15 +104,7 @@ fn build(recipe: &Recipe<'_>) -> Result<(PathBuf, BTreeSet<PathBuf>), Error> {
     // `--examples` (there are none) makes cargo resolve dev-dependencies, among which the library often is.
     command.args(["--package", LIBRARY, "--lib", "--examples", "--message-format=json-render-diagnostics"]);
     let made = super::build::run(command)?;
-    let library = made.artifacts.iter().filter(|artifact| artifact.target.name == LIBRARY.replace('-', "_"));
-    let mut files = library.flat_map(|artifact| &artifact.filenames);
-    // Beside the metadata in `deps` is the library itself; the copy in the directory above is not what cargo links.
-    let metadata = files.find(|file| file.extension() == Some("rmeta"));
-    let path = metadata.map(|file| file.with_extension("rlib").into_std_path_buf());
-    let path = path
-        .filter(|path| path.exists())
-        .ok_or_else(|| Error::Internal(format!("cargo has built no library of {LIBRARY}")))?;
-    Ok((path, facade::directories(&made)))
+    Ok((facade::library(&made, &LIBRARY.replace('-', "_"))?, facade::directories(&made)))
 }
 
 /// The file that remembers against what the instrumented packages were compiled.

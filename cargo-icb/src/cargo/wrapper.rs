@@ -28,7 +28,7 @@ pub(crate) const EXCEPT: &str = "ICB_SWAP_EXCEPT";
 pub(crate) const HARNESSES: [&str; 2] = ["ICB_SWAP_HARNESS", "ICB_SWAP_PLAIN_HARNESS"];
 /// The packages that report every access to plain memory, as in [`PACKAGES`].
 pub(crate) const ACCESSES: &str = "ICB_SWAP_ACCESSES";
-/// Where everything is that the library was compiled with, procedural macros as well: the compiler asks for these too.
+/// Where the library is and everything that it was compiled with, procedural macros as well: the compiler asks for these too.
 pub(crate) const DIRECTORIES: &str = "ICB_SWAP_DIRECTORIES";
 /// The directory of notes about what could not be instrumented.
 pub(crate) const NOTES: &str = "ICB_SWAP_NOTES";
@@ -265,9 +265,7 @@ impl Swap<'_> {
             rewritten.extend(externs(name, path));
         }
         // Also for crates that are left alone: they may depend on instrumented ones.
-        let own = library.parent().unwrap_or(library);
-        let others = self.directories.iter().map(PathBuf::as_path).filter(|directory| *directory != own);
-        for directory in [own].into_iter().chain(others) {
+        for directory in &self.directories {
             rewritten.extend(["-L".into(), named("dependency", directory)]);
         }
         rewritten

@@ -259,10 +259,7 @@ fn merge_parts(found: &[(&ShardFile, &ShardRound)], bound: u32) -> Result<Option
         let told = || found.iter().filter_map(|(_, round)| round.figures.as_ref());
         let seconds = told().map(|f| f.seconds).sum();
         let mut figures = BoundReport::new(bound);
-        figures.weak_memory = told().any(|f| f.weak_memory);
-        figures.one_assignment = told().any(|f| f.one_assignment);
-        figures.stale_left_out = told().any(|f| f.stale_left_out);
-        figures.clock_left_out = told().any(|f| f.clock_left_out);
+        told().for_each(|told| figures.restrict_as(told));
         for piece in pieces.values() {
             figures.executions += piece.executions;
             figures.given_up += piece.given_up;

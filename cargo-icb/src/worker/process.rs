@@ -130,13 +130,8 @@ impl Outcome {
             Message::Finished { model, report } => {
                 let model = self.models.entry(model).or_default();
                 // What is found out last of all.
-                let one_assignment = report.bounds.iter().any(|bound| bound.one_assignment);
-                let stale_left_out = report.bounds.iter().any(|bound| bound.stale_left_out);
-                let clock_left_out = report.bounds.iter().any(|bound| bound.clock_left_out);
                 for bound in &mut model.bounds {
-                    bound.clock_left_out |= clock_left_out;
-                    bound.one_assignment |= one_assignment;
-                    bound.stale_left_out |= stale_left_out;
+                    report.bounds.iter().for_each(|other| bound.restrict_as(other));
                 }
                 model.finished = Some(*report);
             }

@@ -178,10 +178,7 @@ pub(crate) fn add(mut sum: BoundReport, other: &BoundReport) -> BoundReport {
     sum.seconds += other.seconds;
     sum.complete &= other.complete;
     sum.exhausted &= other.exhausted;
-    sum.weak_memory |= other.weak_memory;
-    sum.one_assignment |= other.one_assignment;
-    sum.stale_left_out |= other.stale_left_out;
-    sum.clock_left_out |= other.clock_left_out;
+    sum.restrict_as(other);
     sum
 }
 

@@ -86,7 +86,8 @@ impl Ledger {
     }
 
     /// The execution is over, and its statics are as it has left them: finds out which blocks they lead to. Any word that is an address
-    /// in a block counts as a pointer to it, but for those of the arena and of the tool.
+    /// in a block counts as a pointer to it, but for those of the arena (also where no
+    /// symbols tell whose a static is) and of the tool.
     pub(super) fn look_from_statics(&mut self) {
         if !self.allocations || !self.unfreed.values().any(|block| block.run == self.run) {
             return;
@@ -105,10 +106,11 @@ impl Ledger {
                 let next = blocks.partition_point(|&(start, ..)| start <= word);
                 if let Some((start, size, seen)) = next.checked_sub(1).map(|last| &mut blocks[last])
                     && word < *start + *size
+                    && !*seen
                     && !own.contains(&place)
                     && !is_tools(place)
-                    && !std::mem::replace(seen, true)
                 {
+                    *seen = true;
                     stretches.push((*start, *size));
                 }
             }

@@ -93,6 +93,14 @@ impl BoundReport {
     pub fn new(bound: u32) -> Self {
         BoundReport { bound, ..BoundReport::default() }
     }
+
+    /// What is claimed of both together is claimed no further than of each: whatever restricts the other's claim restricts this one.
+    pub fn restrict_as(&mut self, other: &BoundReport) {
+        self.weak_memory |= other.weak_memory;
+        self.one_assignment |= other.one_assignment;
+        self.stale_left_out |= other.stale_left_out;
+        self.clock_left_out |= other.clock_left_out;
+    }
 }
 
 /// How many distinct terminal states so many executions have reached.

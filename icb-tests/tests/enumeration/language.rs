@@ -1,5 +1,7 @@
 //! Small programs: what each thread does, and what it has.
 
+use icb_tests::told::Random;
+
 /// One thing that a thread does. What it has not got (an end of the channel, a guard) it does nothing with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Op {
@@ -93,28 +95,8 @@ impl Program {
     }
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
-
-    fn one_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
-    }
-
-    fn value(&mut self) -> u8 {
-        self.below(3) as u8
-    }
-}
-
 pub(crate) fn generate(seed: u64, draws: &[Draw]) -> Program {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 77);
-    for _ in 0..4 {
-        random.below(2);
-    }
+    let mut random = Random::new(seed, 77);
     let count = 2 + random.below(2);
     let capacity = [None, Some(0), Some(0), Some(1), Some(2)][random.below(5)];
     let receiver = random.below(count);

@@ -10,14 +10,11 @@ mod language;
 mod mirrored;
 
 use icb_std::model::{Builder, Reduction};
-use icb_tests::seeds;
+use icb_tests::told::{self, Told};
+use icb_tests::{seeds, tables_of_draws};
 use language::{Draw, Op, Program};
-use mirrored::Telling;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
-
-/// What each thread has been told, one thing after another.
-type Told = Vec<Vec<u8>>;
+use std::sync::Mutex;
 
 /// Programs with more executions than this are passed over.
 const MAX_EXECUTIONS: u64 = 3_000;
@@ -29,28 +26,9 @@ fn explored(
     bound: Option<u32>,
     spurious: bool,
 ) -> Option<BTreeSet<Told>> {
-    let told: Telling = Arc::new(Mutex::new((Told::new(), BTreeSet::new())));
-    let builder = Builder::new().reduction(reduction).spurious(spurious).keep_going(true);
-    let builder = match bound {
-        Some(bound) => builder.max_bound(bound),
-        None => builder.unbounded(),
-    };
-    let report = builder.max_executions(MAX_EXECUTIONS).explore({
-        let (program, told) = (program.clone(), told.clone());
-        move || {
-            {
-                // An execution that ends in a deadlock does not come to its end.
-                let (now, all) = &mut *told.lock().unwrap();
-                let before = std::mem::replace(now, vec![Vec::new(); program.threads.len()]);
-                all.extend((!before.is_empty()).then_some(before));
-            }
-            mirrored::run(&program, &told);
-        }
-    });
-    let executions: u64 = report.bounds.iter().map(|bound| bound.executions).sum();
-    let (last, mut all) = std::mem::take(&mut *told.lock().unwrap());
-    all.insert(last);
-    (executions < MAX_EXECUTIONS).then_some(all)
+    let builder = Builder::new().reduction(reduction).spurious(spurious).max_executions(MAX_EXECUTIONS);
+    let (program, thread_count) = (program.clone(), program.threads.len());
+    told::explored(builder, bound, thread_count, move |telling| mirrored::run(&program, telling))
 }
 
 /// What costs the tester less than the enumeration. Where nobody can go on, all timed waits are over together, and not one after another; and a thread that has
@@ -83,17 +61,12 @@ fn compare(draws: &[Draw]) {
             let Some(expected) = enumerated::outcomes(&program, bound, spurious) else { return };
             for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
                 let Some(found) = explored(&program, reduction, bound, spurious) else { return };
-                let missing: Vec<_> = expected.difference(&found).collect();
-                let mut extra: Vec<_> = found.difference(&expected).collect();
                 // Who leaves a barrier can still go on, in the tester, when the others have left.
                 let leaves = spurious && program.has(|ops| ops.contains(&Op::Arrive));
-                if leaves || bound.is_some() && program.has(is_cheaper) {
-                    extra.clear();
-                }
-                assert!(
-                    missing.is_empty() && extra.is_empty(),
-                    "{reduction:?}, bound {bound:?}, spurious {spurious}, seed {seed}: {program:?}\nnever: {missing:?}\nshould not be: {extra:?}"
-                );
+                let may_be_more = leaves || bound.is_some() && program.has(is_cheaper);
+                told::check(&expected, &found, may_be_more, || {
+                    format!("{reduction:?}, bound {bound:?}, spurious {spurious}, seed {seed}: {program:?}")
+                });
                 *compared.lock().unwrap() += 1;
             }
         }
@@ -102,17 +75,8 @@ fn compare(draws: &[Draw]) {
     assert!(compared >= 20, "only {compared} were compared");
 }
 
-/// A test for each table of what is drawn.
-macro_rules! tables {
-    ($($name:ident: $($draw:ident)*;)*) => { $(
-        #[test]
-        fn $name() {
-            compare(&[$(Draw::$draw),*]);
-        }
-    )* };
-}
-
-tables! {
+tables_of_draws! {
+    compare:
     channels: Transfer Transfer Transfer TryTransfer DropEnd Lock Store Store Load Load;
     channels_with_timeouts: Transfer Transfer TryTransfer ReceiveTimeout ReceiveTimeout DropEnd Store Load;
     park_tokens: Park Park Unpark Unpark Unpark Lock Store Store Load Load;

@@ -1,19 +1,15 @@
 //! The programs with the mirrored objects.
 
-use super::Told;
 use super::language::{Op, Program};
 use icb_std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 use icb_std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError};
 use icb_std::sync::{Barrier, Condvar, Mutex, OnceLock, RwLock};
 use icb_std::thread::{self, JoinHandle, Thread};
-use std::collections::BTreeSet;
+use icb_tests::told::Telling;
 use std::sync::Arc;
 use std::time::Duration;
 
 const WHILE: Duration = Duration::from_millis(1);
-
-/// What has been told: in this execution, and in all before.
-pub(crate) type Telling = Arc<std::sync::Mutex<(Told, BTreeSet<Told>)>>;
 
 #[derive(Clone)]
 enum AnySender {

@@ -1,5 +1,7 @@
 //! Small programs: what each thread does, and what it has.
 
+use icb_tests::told::Random;
+
 /// A block of operations, by its index.
 pub(crate) type Block = usize;
 
@@ -209,23 +211,6 @@ impl Program {
 /// Threads that the barrier waits for each time.
 pub(crate) const PARTIES: usize = 2;
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
-
-    fn one_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
-    }
-
-    fn value(&mut self) -> u8 {
-        self.below(3) as u8
-    }
-}
-
 /// What a program is made with.
 struct Making<'a> {
     random: Random,
@@ -246,10 +231,7 @@ struct Place {
 }
 
 pub(crate) fn generate(seed: u64, draws: &[Draw]) -> Program {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 99);
-    for _ in 0..4 {
-        random.below(2);
-    }
+    let mut random = Random::new(seed, 99);
     let count = 2 + random.below(2);
     let receiver = random.below(count);
     // A thread is spawned by thread 0, or by the one before.

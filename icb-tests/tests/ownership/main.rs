@@ -11,43 +11,22 @@ mod language;
 mod mirrored;
 
 use icb_std::model::{Builder, Reduction};
-use icb_tests::seeds;
+use icb_tests::told::{self, Told};
+use icb_tests::{seeds, tables_of_draws};
 use language::{Draw, Op, Program};
-use mirrored::Telling;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
-
-/// What each thread has been told, one thing after another.
-type Told = Vec<Vec<u8>>;
+use std::sync::Mutex;
 
 /// Programs with more executions than this are passed over; and in the short run.
 const MAX_EXECUTIONS: [u64; 2] = [3_000, 300];
 
 /// Everything that the executions of a program come to; with at most so many preemptions, if there is a bound. `None`: there are too many.
 fn explored(program: &Program, reduction: Reduction, bound: Option<u32>) -> Option<BTreeSet<Told>> {
-    let told: Telling = Arc::new(Mutex::new((Told::new(), BTreeSet::new())));
-    let builder =
-        Builder::new().reduction(reduction).spurious(false).keep_going(true).allow_unjoined_panics(true);
-    let builder = match bound {
-        Some(bound) => builder.max_bound(bound),
-        None => builder.unbounded(),
-    };
     let max_executions = MAX_EXECUTIONS[usize::from(seeds::from_environment().is_none())];
-    let report = builder.max_executions(max_executions).explore({
-        let (program, told) = (program.clone(), told.clone());
-        move || {
-            {
-                // An execution that ends in a deadlock does not come to its end.
-                let (now, all) = &mut *told.lock().unwrap();
-                let before = std::mem::replace(now, vec![Vec::new(); program.threads.len()]);
-                all.extend((!before.is_empty()).then_some(before));
-            }
-            mirrored::run(&program, &told);
-        }
-    });
-    let (last, mut all) = std::mem::take(&mut *told.lock().unwrap());
-    all.insert(last);
-    report.stopped.is_none().then_some(all)
+    let builder = Builder::new().reduction(reduction).spurious(false).allow_unjoined_panics(true);
+    let builder = builder.max_executions(max_executions);
+    let (program, thread_count) = (program.clone(), program.threads.len());
+    told::explored(builder, bound, thread_count, move |telling| mirrored::run(&program, telling))
 }
 
 /// What the tester finds beyond the enumeration. Nobody has to see the end of a thread who is not told of it, and a thread that has been kept from
@@ -75,15 +54,9 @@ fn compare(draws: &[Draw]) {
                     }
                     return;
                 };
-                let missing: Vec<_> = expected.difference(&found).collect();
-                let mut extra: Vec<_> = found.difference(&expected).collect();
-                if is_told_more(&program, bound) {
-                    extra.clear();
-                }
-                assert!(
-                    missing.is_empty() && extra.is_empty(),
-                    "{reduction:?}, bound {bound:?}, seed {seed}: {program:?}\nnever: {missing:?}\nshould not be: {extra:?}"
-                );
+                told::check(&expected, &found, is_told_more(&program, bound), || {
+                    format!("{reduction:?}, bound {bound:?}, seed {seed}: {program:?}")
+                });
                 *compared.lock().unwrap() += 1;
             }
         }
@@ -92,17 +65,8 @@ fn compare(draws: &[Draw]) {
     assert!(compared >= 20, "only {compared} were compared");
 }
 
-/// A test for each table of what is drawn.
-macro_rules! tables {
-    ($($name:ident: $($draw:ident)*;)*) => { $(
-        #[test]
-        fn $name() {
-            compare(&[$(Draw::$draw),*]);
-        }
-    )* };
-}
-
-tables! {
+tables_of_draws! {
+    compare:
     atomics: Store Load Add Swap Exchange Exchange Update;
     poisoned_mutexes: Catch Catch Panic Lock Lock Lock TryLock TryLock IsPoisoned ClearPoison Put Store Load Add IsPanicking;
     poisoned_locks: Catch Catch Panic Read Read TryRead Write Write TryWrite TryWrite WriteToRead Release IsLockPoisoned ClearLockPoison Load Add;

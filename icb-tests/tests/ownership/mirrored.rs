@@ -1,6 +1,5 @@
 //! The programs with the mirrored objects.
 
-use super::Told;
 use super::language::{Block, Op, PARTIES, Program};
 use icb_std::panic::catch_unwind;
 use icb_std::sync::atomic::{AtomicU8, Ordering::SeqCst};
@@ -10,12 +9,9 @@ use icb_std::sync::{
     TryLockError, TryLockResult, Weak,
 };
 use icb_std::thread::{self, JoinHandle, Scope, ScopedJoinHandle, Thread};
+use icb_tests::told::Telling;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, panic_any};
-
-/// What has been told: in this execution, and in all before.
-pub(crate) type Telling = std::sync::Arc<std::sync::Mutex<(Told, BTreeSet<Told>)>>;
 
 icb_std::thread_local! {
     /// Who is told what a destructor tells: who runs it.
