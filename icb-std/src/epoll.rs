@@ -11,6 +11,7 @@
 //! leaves the model.
 
 use crate::door::{self, OwnGuard, OwnLock};
+use crate::files;
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
 use crate::time::WaitingTime;
@@ -320,6 +321,7 @@ fn alone<R>(ask: impl FnOnce() -> R) -> R {
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn read(file: c_int, bytes: *mut c_void, count: usize) -> isize {
+    files::look_into(file, true);
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::READ, file as usize, bytes.addr(), count, 0, 0, 0) };
     answer_of(ask_alone(file, ask)) as isize
@@ -343,6 +345,7 @@ unsafe extern "C" fn recv(file: c_int, bytes: *mut c_void, count: usize, flags: 
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(file: c_int, bytes: *const c_void, count: usize) -> isize {
+    files::look_into(file, true);
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::WRITE, file as usize, bytes.addr(), count, 0, 0, 0) };
     let is_known = door::is_modelled() && files().is_known(file);
@@ -375,5 +378,5 @@ unsafe extern "C" fn close(file: c_int) -> c_int {
         // SAFETY: the caller's promise.
         unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) }
     };
-    answer_of(ask_alone(file, ask)) as c_int
+    answer_of(ask_alone(file, || files::closing(file, ask))) as c_int
 }

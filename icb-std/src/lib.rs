@@ -3,7 +3,7 @@
 //! Without `--cfg icb` (and without the feature `always`) this crate *is* `std`: `pub use ::std::*`, plus
 //! [`mod@model`] and an [`UnsafeCell`](cell::UnsafeCell) that has `with` and `with_mut`. With it, these modules are
 //! replaced, with `std`'s names, signatures, trait implementations, `const` constructors, poisoning and panics:
-//! `sync` (with `atomic` and `mpsc`), `thread` and `thread_local!`, `arch` (`asm!`), `cell`, `hint`, `panic`, `time`, `task`, `prelude`.
+//! `sync` (with `atomic` and `mpsc`), `thread` and `thread_local!`, `arch` (`asm!`), `cell`, `env`, `hint`, `panic`, `time`, `task`, `prelude`.
 //! Outside an execution the replaced types do what `std`'s do, on real threads.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //! The mirrored `Arc` coerces (`Arc<dyn Trait>`, `Arc<[T]>`, `self: Arc<Self>`, `impl Wake`) if this crate is
 //! compiled with `RUSTC_BOOTSTRAP=icb_std` in the environment, which `cargo icb` sets: the build script then sets
 //! `icb_coerce` and the crate uses the unstable features `coerce_unsized`, `unsize`, `dispatch_from_dyn`,
-//! `legacy_receiver_trait`, `pin_coerce_unsized_trait` and `dropck_eyepatch`. Without it everything else works.
+//! `legacy_receiver_trait`, `pin_coerce_unsized_trait`, `dropck_eyepatch` and `rustc_attrs` (of `env::set_var`). Without it everything else works.
 //!
 //! What each module models, and what it does not, stands at the top of its documentation. That nothing is missing is
 //! checked against tables of `std`'s stable items, signatures and implementations, made from its documentation
@@ -24,13 +24,15 @@
 
 #![cfg_attr(
     all(icb, icb_coerce),
+    expect(internal_features, reason = "an attribute of `env::set_var` can be had in no other way"),
     feature(
         coerce_unsized,
         unsize,
         dispatch_from_dyn,
         legacy_receiver_trait,
         pin_coerce_unsized_trait,
-        dropck_eyepatch
+        dropck_eyepatch,
+        rustc_attrs
     )
 )]
 
@@ -58,8 +60,12 @@ mod children;
 mod door;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod entropy;
+#[cfg(icb)]
+pub mod env;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod epoll;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod files;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod futex;
 #[cfg(icb)]
@@ -78,6 +84,8 @@ pub mod panic;
 pub mod prelude;
 #[cfg(icb)]
 mod raw;
+#[cfg(icb)]
+mod surroundings;
 #[cfg(icb)]
 pub mod sync;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -15,21 +15,44 @@ mod numbers {
     pub(crate) const WRITE: c_long = 1;
     pub(crate) const CLOSE: c_long = 3;
     pub(crate) const FSTAT: c_long = 5;
+    pub(crate) const LSEEK: c_long = 8;
     pub(crate) const MUNMAP: c_long = 11;
     pub(crate) const RT_SIGACTION: c_long = 13;
+    pub(crate) const PREAD64: c_long = 17;
+    pub(crate) const PWRITE64: c_long = 18;
+    pub(crate) const READV: c_long = 19;
+    pub(crate) const WRITEV: c_long = 20;
+    pub(crate) const SENDFILE: c_long = 40;
     pub(crate) const SENDTO: c_long = 44;
     pub(crate) const RECVFROM: c_long = 45;
     pub(crate) const SOCKETPAIR: c_long = 53;
+    pub(crate) const FLOCK: c_long = 73;
+    pub(crate) const TRUNCATE: c_long = 76;
+    pub(crate) const FTRUNCATE: c_long = 77;
+    pub(crate) const FCHMOD: c_long = 91;
     pub(crate) const GETTID: c_long = 186;
     pub(crate) const FUTEX: c_long = 202;
     pub(crate) const EXIT_GROUP: c_long = 231;
     pub(crate) const EPOLL_CTL: c_long = 233;
+    pub(crate) const OPENAT: c_long = 257;
+    pub(crate) const MKDIRAT: c_long = 258;
+    pub(crate) const FSTATAT: c_long = 262;
+    pub(crate) const UNLINKAT: c_long = 263;
+    pub(crate) const LINKAT: c_long = 265;
+    pub(crate) const SYMLINKAT: c_long = 266;
+    pub(crate) const READLINKAT: c_long = 267;
+    pub(crate) const FCHMODAT: c_long = 268;
+    pub(crate) const FACCESSAT: c_long = 269;
     pub(crate) const EPOLL_PWAIT: c_long = 281;
     pub(crate) const TIMERFD_CREATE: c_long = 283;
+    pub(crate) const FALLOCATE: c_long = 285;
     pub(crate) const EVENTFD2: c_long = 290;
     pub(crate) const EPOLL_CREATE1: c_long = 291;
+    pub(crate) const RENAMEAT2: c_long = 316;
     pub(crate) const GETRANDOM: c_long = 318;
     pub(crate) const MEMBARRIER: c_long = 324;
+    pub(crate) const COPY_FILE_RANGE: c_long = 326;
+    pub(crate) const STATX: c_long = 332;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -40,9 +63,29 @@ mod numbers {
     pub(crate) const EPOLL_CREATE1: c_long = 20;
     pub(crate) const EPOLL_CTL: c_long = 21;
     pub(crate) const EPOLL_PWAIT: c_long = 22;
+    pub(crate) const FLOCK: c_long = 32;
+    pub(crate) const MKDIRAT: c_long = 34;
+    pub(crate) const UNLINKAT: c_long = 35;
+    pub(crate) const SYMLINKAT: c_long = 36;
+    pub(crate) const LINKAT: c_long = 37;
+    pub(crate) const TRUNCATE: c_long = 45;
+    pub(crate) const FTRUNCATE: c_long = 46;
+    pub(crate) const FALLOCATE: c_long = 47;
+    pub(crate) const FACCESSAT: c_long = 48;
+    pub(crate) const FCHMOD: c_long = 52;
+    pub(crate) const FCHMODAT: c_long = 53;
+    pub(crate) const OPENAT: c_long = 56;
     pub(crate) const CLOSE: c_long = 57;
+    pub(crate) const LSEEK: c_long = 62;
     pub(crate) const READ: c_long = 63;
     pub(crate) const WRITE: c_long = 64;
+    pub(crate) const READV: c_long = 65;
+    pub(crate) const WRITEV: c_long = 66;
+    pub(crate) const PREAD64: c_long = 67;
+    pub(crate) const PWRITE64: c_long = 68;
+    pub(crate) const SENDFILE: c_long = 71;
+    pub(crate) const READLINKAT: c_long = 78;
+    pub(crate) const FSTATAT: c_long = 79;
     pub(crate) const FSTAT: c_long = 80;
     pub(crate) const TIMERFD_CREATE: c_long = 85;
     pub(crate) const EXIT_GROUP: c_long = 94;
@@ -53,8 +96,11 @@ mod numbers {
     pub(crate) const SENDTO: c_long = 206;
     pub(crate) const RECVFROM: c_long = 207;
     pub(crate) const MUNMAP: c_long = 215;
+    pub(crate) const RENAMEAT2: c_long = 276;
     pub(crate) const GETRANDOM: c_long = 278;
     pub(crate) const MEMBARRIER: c_long = 283;
+    pub(crate) const COPY_FILE_RANGE: c_long = 285;
+    pub(crate) const STATX: c_long = 291;
 }
 
 unsafe extern "C" {

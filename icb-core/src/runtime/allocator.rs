@@ -434,7 +434,7 @@ impl Drop for Aside {
 }
 
 /// Runs `f`, which is the engine's own work, without the quarantine: what it frees is no business of the execution.
-pub(super) fn aside<R>(f: impl FnOnce() -> R) -> R {
+pub fn aside<R>(f: impl FnOnce() -> R) -> R {
     let _aside = Aside(QUARANTINE.with(|current| current.replace(std::ptr::null_mut())));
     super::hashing::undisturbed(f)
 }

@@ -227,6 +227,8 @@ pub(super) struct Execution {
     pub(super) foreign: super::foreign::Variables,
     /// Where objects have been used, in a replay.
     pub(super) uses: super::uses::Uses,
+    /// What threads share that is not memory.
+    pub(super) uses_of_surroundings: super::surroundings::Uses,
     /// Objects of a block that has been freed; empty in between.
     gone: Vec<u32>,
     /// Where loads may read stale values.
@@ -379,6 +381,7 @@ impl Execution {
             heartbeat: std::sync::Arc::default(),
             ledger: Box::default(),
             foreign: super::foreign::Variables::default(),
+            uses_of_surroundings: super::surroundings::Uses::new(),
             uses: super::uses::Uses::default(),
             gone: Vec::new(),
             weak: super::weak::WeakMemory::new(),
@@ -416,6 +419,7 @@ impl Execution {
             self.memory_notes.begin();
             self.foreign.clear();
         }
+        self.uses_of_surroundings.clear();
         self.mixed.begin(self.accesses_hooked && !self.settings.promote);
         self.finishes_apart = self.settings.weak_memory || self.mixed.is_on;
         self.enabled.clear();

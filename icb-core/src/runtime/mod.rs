@@ -50,6 +50,7 @@ mod shared_stacks;
 mod slots;
 mod spinners;
 mod statics;
+mod surroundings;
 mod telling;
 mod thread_main;
 mod threads;
@@ -65,7 +66,9 @@ pub use addressed::{
     cell, cell_end, cell_pointer_end, count, count_acquired, count_is_known, count_last, count_left,
     count_met, value_goes, value_gone,
 };
-pub use allocator::{Allocator, allocation_count, engine_works, is_installed as allocator_is_installed};
+pub use allocator::{
+    Allocator, allocation_count, aside, engine_works, is_installed as allocator_is_installed,
+};
 pub use apart::{apart, is_apart, leave_apart};
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, atomic_exchange, fence, fence_by_exchange};
 pub use backtrace::backtrace_count;
@@ -93,6 +96,7 @@ pub use program::CoroutineProgram;
 pub use promoted::Promoted;
 pub use registers::Registers;
 pub use running::note_registers;
+pub use surroundings::{Surroundings, Which, is_alone, surroundings_used};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use time_stamps::{let_go_of_counter, trap_counter};
 pub use whereabouts::Carrier;

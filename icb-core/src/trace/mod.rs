@@ -26,7 +26,7 @@ pub use message::{
 };
 #[cfg(any(test, feature = "decode"))]
 pub use message::{ProtocolError, decode};
-pub use operation::{Access, Action, Mode, ObjectClass, Operation, Ordering};
+pub use operation::{Access, Action, Mode, ObjectClass, Operation, Ordering, SURROUNDINGS};
 pub use schedule::{ParseScheduleError, Schedule, ScheduleEntry};
 pub use shard::{Ownership, Piece, Shard, ShardPart};
 pub use step::{

@@ -57,6 +57,12 @@ impl Condvar {
         Condvar { part_of: b'e', ..Condvar::new() }
     }
 
+    /// One that reports call a lock of files.
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub(crate) const fn of_file_locks() -> Condvar {
+        Condvar { part_of: b'l', ..Condvar::new() }
+    }
+
     #[inline]
     fn init(&self) -> ObjectInit {
         ObjectInit {
@@ -64,6 +70,7 @@ impl Condvar {
             type_name: match self.part_of {
                 b'f' => "futex",
                 b'e' => "epoll",
+                b'l' => "lock of files",
                 _ => type_name::<Condvar>(),
             },
             address: (&raw const *self).cast(),

@@ -11,6 +11,7 @@ mod primitives;
 mod reality;
 mod spinning;
 mod statics;
+mod surroundings;
 mod time;
 mod unbounded;
 

@@ -3,7 +3,7 @@
 use super::frames::Sources;
 use super::variables::variables;
 use crate::trace::{
-    Action, DeadlockEntry, Failure, ObjectClass, ObjectId, Operation, Ordering, ScheduleEntry,
+    Action, DeadlockEntry, Failure, ObjectClass, ObjectId, Operation, Ordering, SURROUNDINGS, ScheduleEntry,
     SourceLocation, Step, Switch, ThreadId, ThreadInfo, Trace,
 };
 use std::collections::HashMap;
@@ -202,8 +202,26 @@ impl<'a> Names<'a> {
         is_other.then_some(info.type_name.as_str()).filter(|name| !name.is_empty())
     }
 
+    /// What is done to what threads share beside memory: `change the directories`.
+    fn of_surroundings(&self, operation: Operation, detail: Detail) -> Option<String> {
+        let what = self.surroundings(operation.object)?;
+        let verb = if let Action::Load(_) = operation.action { "look at" } else { "change" };
+        let object =
+            if what.starts_with("the ") { what.to_owned() } else { self.object(operation.object, detail) };
+        Some(format!("{verb} {object}"))
+    }
+
+    fn surroundings(&self, object: ObjectId) -> Option<&'a str> {
+        let info = self.trace.objects.iter().find(|info| info.id == object)?;
+        (info.class == ObjectClass::Atomic && SURROUNDINGS.contains(&info.type_name.as_str()))
+            .then_some(info.type_name.as_str())
+    }
+
     /// An operation: `load(Relaxed) AtomicBool #3`.
     pub(super) fn operation(&self, operation: Operation, detail: Detail) -> String {
+        if let Some(words) = self.of_surroundings(operation, detail) {
+            return words;
+        }
         let mut text = action_words(operation.action).to_owned();
         let weak = ordering(operation.action).filter(|order| *order != Ordering::SeqCst);
         if let Some(order) = weak.filter(|_| detail == Detail::Full) {
@@ -226,6 +244,8 @@ impl<'a> Names<'a> {
         }
         let mut text = self.operation(operation, detail);
         match (&step.read, &step.written) {
+            // How often it has been changed says nothing.
+            _ if self.surroundings(operation.object).is_some() => {}
             (Some(read), Some(written)) => text += &format!(": {read} → {written}"),
             (Some(read), None) => text += &format!(" = {read}"),
             (None, Some(written)) => text += &format!(" := {written}"),

@@ -1,0 +1,442 @@
+//! Files, as threads share them: this file defines the C functions by which programs open, look for, move, remove, read, write and lock them (those that `std::fs` calls,
+//! and some more). In an execution each tells first what is looked at or changed ([`surroundings`](crate::surroundings)): the directories, what a file contains,
+//! or both; and a thread that waits for a lock of a file (`flock(2)`) lets others go on. The files are the system's own, and stay as an execution leaves them.
+//!
+//! Modelled as one object: all directories, with who may do what. As one object each: regular files, with their positions. Not modelled: files that are mapped into memory, locks of parts of files
+//! (`fcntl(2)`, which belong to processes), what other processes do, what does not come by these functions (inline assembly), and where the tool or
+//! `std` look for the program's own code ([`is_of_no_matter`]), which they do while they hold locks that the model does not see.
+
+use crate::door::{self, OwnLock, Which};
+use crate::surroundings::{contents, directories};
+use crate::sync::{Condvar, Mutex};
+use crate::system::{self, answer_of, system};
+use ::std::ffi::{CStr, c_char, c_int, c_long, c_uint};
+use ::std::mem;
+use ::std::os::unix::ffi::OsStrExt;
+use ::std::sync::{OnceLock, PoisonError};
+
+const AT_FDCWD: c_int = -100;
+const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
+const AT_REMOVEDIR: c_int = 0x200;
+const O_CREAT: c_int = 0o100;
+const O_TRUNC: c_int = 0o1000;
+const S_IFMT: u32 = 0o170_000;
+const S_IFREG: u32 = 0o100_000;
+const LOCK_SHARED: c_int = 1;
+const LOCK_EXCLUSIVE: c_int = 2;
+const LOCK_NOT_WAITING: c_int = 4;
+const LOCK_NO_MORE: c_int = 8;
+const EAGAIN: c_long = 11;
+/// The last of the standard streams, which may go to files: `std` holds a lock of its own while it writes there.
+const LAST_STANDARD: c_int = 2;
+
+/// What a file's status says first, in 144 bytes at most.
+type Status = [u64; 18];
+
+/// Device and number of a regular file.
+fn regular(status: &Status) -> Option<Which> {
+    // Where the mode stands: behind the count of links, or before it.
+    let mode = if cfg!(target_arch = "x86_64") {
+        (status[3] & 0xffff_ffff) as u32
+    } else {
+        (status[2] & 0xffff_ffff) as u32
+    };
+    (mode & S_IFMT == S_IFREG).then_some([status[0], status[1]])
+}
+
+/// Which regular file an open one is.
+fn open_file(file: c_int) -> Option<Which> {
+    let mut status = [0; 18];
+    // SAFETY: there is room for a file's status.
+    let result = unsafe { system(system::FSTAT, file as usize, status.as_mut_ptr().addr(), 0, 0, 0, 0) };
+    (result == 0).then(|| regular(&status)).flatten()
+}
+
+/// Which regular file has this path.
+fn file_at(directory: c_int, path: *const c_char, flags: c_int) -> Option<Which> {
+    let mut status = [0; 18];
+    let (directory, flags) = (directory as usize, flags as usize);
+    // SAFETY: there is room for a file's status; the path is the caller's, who hands it to the system as well.
+    let result =
+        unsafe { system(system::FSTATAT, directory, path.addr(), status.as_mut_ptr().addr(), flags, 0, 0) };
+    (result == 0).then(|| regular(&status)).flatten()
+}
+
+/// Whether nobody changes what has this path, and whoever looks for it may hold a lock that the model does not see: `std` and the tool look for code and its
+/// sources there, to print a backtrace.
+fn is_of_no_matter(path: *const c_char) -> bool {
+    static OWN: OnceLock<Vec<u8>> = OnceLock::new();
+    if path.is_null() {
+        return true;
+    }
+    // SAFETY: the path of a C function.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    let beginnings = ["/proc/", "/sys/", "/usr/", "/lib", "/etc/", "/nix/store/"];
+    if beginnings.iter().any(|beginning| path.starts_with(beginning.as_bytes())) {
+        return true;
+    }
+    let own = OWN.get_or_init(|| {
+        door::aside(|| {
+            let own = ::std::fs::read_link("/proc/self/exe").unwrap_or_default();
+            own.parent().map_or_else(Vec::new, |directory| directory.as_os_str().as_bytes().to_vec())
+        })
+    });
+    path.strip_prefix(&own[..]).is_some_and(|rest| !own.is_empty() && rest.first() == Some(&b'/'))
+}
+
+/// The calling thread is about to look for what has this path, or to change that.
+fn names(path: *const c_char, write: bool) {
+    if door::is_modelled() && !is_of_no_matter(path) {
+        door::without_unwinding(|| directories(write));
+    }
+}
+
+/// The same, and to look at the file there.
+fn status_of(directory: c_int, path: *const c_char, flags: c_int, write: bool) {
+    if door::is_modelled() && !is_of_no_matter(path) {
+        door::without_unwinding(|| {
+            directories(false);
+            if let Some(file) = file_at(directory, path, flags) {
+                contents(file, write);
+            }
+        });
+    }
+}
+
+/// The calling thread is about to look into this open file, or to change it. Reading goes on from where one has been, and changes that.
+pub(crate) fn look_into(file: c_int, write: bool) {
+    if file > LAST_STANDARD
+        && door::is_modelled()
+        && let Some(file) = open_file(file)
+    {
+        door::without_unwinding(|| contents(file, write));
+    }
+}
+
+/// Declares C functions that first tell what is done, and then do it by a system call. Arguments and results are as wide as a register: what C declares as
+/// narrower has no meaning beyond, and the system looks no further.
+macro_rules! functions {
+    ($($name:ident($($argument:ident: $type:ty),*) tells $tell:expr, calls $number:ident($($value:expr),*);)*) => {
+        $(
+            #[doc = concat!("The C function `", stringify!($name), "`.")]
+            ///
+            /// # Safety
+            /// As the C function.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $type),*) -> isize {
+                $tell;
+                // SAFETY: the caller's promise.
+                answer_of(unsafe { system_call(system::$number, &[$($value as usize),*]) }) as isize
+            }
+        )*
+
+        /// Keeps the functions in every program that is linked with this crate.
+        #[used]
+        static KEEP: Functions = Functions { $($name),* };
+
+        #[expect(dead_code, reason = "what is kept is the functions, for C code")]
+        struct Functions {
+            $($name: unsafe extern "C" fn($($type),*) -> isize,)*
+        }
+    };
+}
+
+/// A system call with up to six arguments.
+///
+/// # Safety
+/// As the system call.
+#[inline]
+unsafe fn system_call(number: c_long, arguments: &[usize]) -> c_long {
+    let argument = |index: usize| arguments.get(index).copied().unwrap_or(0);
+    // SAFETY: the caller's promise.
+    unsafe { system(number, argument(0), argument(1), argument(2), argument(3), argument(4), argument(5)) }
+}
+
+type Path = *const c_char;
+
+fn opens(directory: c_int, path: Path, flags: c_int) {
+    names(path, flags & O_CREAT != 0);
+    if flags & O_TRUNC != 0 && door::is_modelled() && !is_of_no_matter(path) {
+        let file = file_at(directory, path, 0);
+        door::without_unwinding(|| file.into_iter().for_each(|file| contents(file, true)));
+    }
+}
+
+functions! {
+    open(path: Path, flags: c_int, mode: c_uint)
+        tells opens(AT_FDCWD, path, flags), calls OPENAT(AT_FDCWD, path.addr(), flags, mode);
+    open64(path: Path, flags: c_int, mode: c_uint)
+        tells opens(AT_FDCWD, path, flags), calls OPENAT(AT_FDCWD, path.addr(), flags, mode);
+    openat(at: c_int, path: Path, flags: c_int, mode: c_uint)
+        tells opens(at, path, flags), calls OPENAT(at, path.addr(), flags, mode);
+    openat64(at: c_int, path: Path, flags: c_int, mode: c_uint)
+        tells opens(at, path, flags), calls OPENAT(at, path.addr(), flags, mode);
+    stat(path: Path, status: usize)
+        tells status_of(AT_FDCWD, path, 0, false), calls FSTATAT(AT_FDCWD, path.addr(), status, 0);
+    stat64(path: Path, status: usize)
+        tells status_of(AT_FDCWD, path, 0, false), calls FSTATAT(AT_FDCWD, path.addr(), status, 0);
+    lstat(path: Path, status: usize)
+        tells status_of(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, false), calls FSTATAT(AT_FDCWD, path.addr(), status, AT_SYMLINK_NOFOLLOW);
+    lstat64(path: Path, status: usize)
+        tells status_of(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, false), calls FSTATAT(AT_FDCWD, path.addr(), status, AT_SYMLINK_NOFOLLOW);
+    fstatat(at: c_int, path: Path, status: usize, flags: c_int)
+        tells status_at(at, path, flags), calls FSTATAT(at, path.addr(), status, flags);
+    fstatat64(at: c_int, path: Path, status: usize, flags: c_int)
+        tells status_at(at, path, flags), calls FSTATAT(at, path.addr(), status, flags);
+    statx(at: c_int, path: Path, flags: c_int, mask: c_uint, status: usize)
+        tells status_at(at, path, flags), calls STATX(at, path.addr(), flags, mask, status);
+    fstat(file: c_int, status: usize)
+        tells look_into(file, false), calls FSTAT(file, status);
+    fstat64(file: c_int, status: usize)
+        tells look_into(file, false), calls FSTAT(file, status);
+    access(path: Path, mode: c_int)
+        tells names(path, false), calls FACCESSAT(AT_FDCWD, path.addr(), mode);
+    readlink(path: Path, bytes: usize, size: usize)
+        tells names(path, false), calls READLINKAT(AT_FDCWD, path.addr(), bytes, size);
+    readlinkat(at: c_int, path: Path, bytes: usize, size: usize)
+        tells names(path, false), calls READLINKAT(at, path.addr(), bytes, size);
+    mkdir(path: Path, mode: c_uint)
+        tells names(path, true), calls MKDIRAT(AT_FDCWD, path.addr(), mode);
+    mkdirat(at: c_int, path: Path, mode: c_uint)
+        tells names(path, true), calls MKDIRAT(at, path.addr(), mode);
+    rmdir(path: Path)
+        tells names(path, true), calls UNLINKAT(AT_FDCWD, path.addr(), AT_REMOVEDIR);
+    unlink(path: Path)
+        tells names(path, true), calls UNLINKAT(AT_FDCWD, path.addr(), 0);
+    unlinkat(at: c_int, path: Path, flags: c_int)
+        tells names(path, true), calls UNLINKAT(at, path.addr(), flags);
+    rename(from: Path, to: Path)
+        tells names(from, true), calls RENAMEAT2(AT_FDCWD, from.addr(), AT_FDCWD, to.addr(), 0);
+    renameat(at: c_int, from: Path, to_at: c_int, to: Path)
+        tells names(from, true), calls RENAMEAT2(at, from.addr(), to_at, to.addr(), 0);
+    renameat2(at: c_int, from: Path, to_at: c_int, to: Path, flags: c_uint)
+        tells names(from, true), calls RENAMEAT2(at, from.addr(), to_at, to.addr(), flags);
+    link(from: Path, to: Path)
+        tells names(from, true), calls LINKAT(AT_FDCWD, from.addr(), AT_FDCWD, to.addr(), 0);
+    linkat(at: c_int, from: Path, to_at: c_int, to: Path, flags: c_int)
+        tells names(to, true), calls LINKAT(at, from.addr(), to_at, to.addr(), flags);
+    symlink(target: Path, path: Path)
+        tells names(path, true), calls SYMLINKAT(target.addr(), AT_FDCWD, path.addr());
+    symlinkat(target: Path, at: c_int, path: Path)
+        tells names(path, true), calls SYMLINKAT(target.addr(), at, path.addr());
+    chmod(path: Path, mode: c_uint)
+        tells names(path, true), calls FCHMODAT(AT_FDCWD, path.addr(), mode);
+    fchmod(file: c_int, mode: c_uint)
+        tells door::is_modelled().then(|| door::without_unwinding(|| directories(true))), calls FCHMOD(file, mode);
+    truncate(path: Path, size: isize)
+        tells status_of(AT_FDCWD, path, 0, true), calls TRUNCATE(path.addr(), size);
+    truncate64(path: Path, size: isize)
+        tells status_of(AT_FDCWD, path, 0, true), calls TRUNCATE(path.addr(), size);
+    ftruncate(file: c_int, size: isize)
+        tells look_into(file, true), calls FTRUNCATE(file, size);
+    ftruncate64(file: c_int, size: isize)
+        tells look_into(file, true), calls FTRUNCATE(file, size);
+    fallocate(file: c_int, mode: c_int, offset: isize, size: isize)
+        tells look_into(file, true), calls FALLOCATE(file, mode, offset, size);
+    fallocate64(file: c_int, mode: c_int, offset: isize, size: isize)
+        tells look_into(file, true), calls FALLOCATE(file, mode, offset, size);
+    lseek(file: c_int, offset: isize, whence: c_int)
+        tells look_into(file, true), calls LSEEK(file, offset, whence);
+    lseek64(file: c_int, offset: isize, whence: c_int)
+        tells look_into(file, true), calls LSEEK(file, offset, whence);
+    readv(file: c_int, parts: usize, count: c_int)
+        tells look_into(file, true), calls READV(file, parts, count);
+    writev(file: c_int, parts: usize, count: c_int)
+        tells look_into(file, true), calls WRITEV(file, parts, count);
+    pread(file: c_int, bytes: usize, size: usize, offset: isize)
+        tells look_into(file, false), calls PREAD64(file, bytes, size, offset);
+    pread64(file: c_int, bytes: usize, size: usize, offset: isize)
+        tells look_into(file, false), calls PREAD64(file, bytes, size, offset);
+    pwrite(file: c_int, bytes: usize, size: usize, offset: isize)
+        tells look_into(file, true), calls PWRITE64(file, bytes, size, offset);
+    pwrite64(file: c_int, bytes: usize, size: usize, offset: isize)
+        tells look_into(file, true), calls PWRITE64(file, bytes, size, offset);
+    copy_file_range(from: c_int, from_offset: usize, to: c_int, to_offset: usize, size: usize, flags: c_uint)
+        tells copies(from, to), calls COPY_FILE_RANGE(from, from_offset, to, to_offset, size, flags);
+    sendfile(to: c_int, from: c_int, offset: usize, size: usize)
+        tells copies(from, to), calls SENDFILE(to, from, offset, size);
+    sendfile64(to: c_int, from: c_int, offset: usize, size: usize)
+        tells copies(from, to), calls SENDFILE(to, from, offset, size);
+}
+
+/// A path that is empty stands for the open file.
+fn status_at(at: c_int, path: Path, flags: c_int) {
+    // SAFETY: the path of a C function, if there is one.
+    if path.is_null() || unsafe { *path == 0 } {
+        look_into(at, false);
+    } else {
+        status_of(at, path, flags & AT_SYMLINK_NOFOLLOW, false);
+    }
+}
+
+fn copies(from: c_int, to: c_int) {
+    look_into(from, true);
+    look_into(to, true);
+}
+
+/// So many locks are known at a time.
+const MAX_LOCKS: usize = 64;
+
+/// The locks of the running execution: the file as it is open, and which it is.
+struct Locks {
+    held: [(c_int, Which); MAX_LOCKS],
+    count: usize,
+    /// There have been more at a time.
+    is_full: bool,
+    /// It is known that all this is to be forgotten.
+    is_used: bool,
+}
+
+static LOCKS: OwnLock<Locks> =
+    OwnLock::new(Locks { held: [(0, [0; 2]); MAX_LOCKS], count: 0, is_full: false, is_used: false });
+/// Held while a file is locked, and while a lock is let go.
+static FILE_LOCKS: Mutex<()> = Mutex::new(());
+/// A lock has been let go.
+static FILE_UNLOCKED: Condvar = Condvar::of_file_locks();
+
+impl Locks {
+    fn insert(&mut self, file: c_int) {
+        if !mem::replace(&mut self.is_used, true) {
+            door::on_execution_end(Box::new(|| {
+                let mut locks = LOCKS.lock();
+                (locks.count, locks.is_full, locks.is_used) = (0, false, false);
+            }));
+        }
+        self.remove(file);
+        match (self.held.get_mut(self.count), open_file(file)) {
+            (Some(free), Some(which)) => {
+                *free = (file, which);
+                self.count += 1;
+            }
+            _ => self.is_full = true,
+        }
+    }
+
+    fn remove(&mut self, file: c_int) {
+        if let Some(at) = self.held[..self.count].iter().position(|(held, _)| *held == file) {
+            self.count -= 1;
+            self.held[at] = self.held[self.count];
+        }
+    }
+
+    /// Whether a thread of the execution may have locked what this file is.
+    fn holds(&self, file: c_int) -> bool {
+        let which = open_file(file);
+        self.is_full || self.held[..self.count].iter().any(|(_, held)| Some(*held) == which)
+    }
+}
+
+/// The C function `flock`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn flock(file: c_int, action: c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    let ask = |action: c_int| unsafe { system(system::FLOCK, file as usize, action as usize, 0, 0, 0, 0) };
+    let result = if door::is_modelled() { lock_modelled(file, action, &ask) } else { ask(action) };
+    answer_of(result) as c_int
+}
+
+fn lock_modelled(file: c_int, action: c_int, ask: &dyn Fn(c_int) -> c_long) -> c_long {
+    let waits = action & (LOCK_EXCLUSIVE | LOCK_SHARED) != 0 && action & LOCK_NOT_WAITING == 0;
+    let ask = || {
+        let result = ask(action | LOCK_NOT_WAITING);
+        if result == 0 {
+            let mut locks = LOCKS.lock();
+            if action & LOCK_NO_MORE == 0 { locks.insert(file) } else { locks.remove(file) }
+        }
+        result
+    };
+    door::without_unwinding(|| {
+        // Who is alone waits for nobody: what cannot be had then is tried in the usual way.
+        let is_alone = door::is_alone();
+        if is_alone {
+            let result = ask();
+            if !waits || result != -EAGAIN {
+                return result;
+            }
+        }
+        let mut held = FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let result = ask();
+            if result == 0 && action & (LOCK_NO_MORE | LOCK_SHARED) != 0 {
+                FILE_UNLOCKED.notify_all();
+            }
+            if !waits || result != -EAGAIN {
+                return result;
+            }
+            if !LOCKS.lock().holds(file) {
+                drop(held);
+                door::outside("it waits for a lock of a file that another process holds");
+                return result;
+            }
+            held = FILE_UNLOCKED.wait(held).unwrap_or_else(PoisonError::into_inner);
+        }
+    })
+}
+
+/// Closes a file, which lets go of its lock.
+pub(crate) fn closing(file: c_int, close: impl FnOnce() -> c_long) -> c_long {
+    if !door::is_modelled() || !LOCKS.lock().is_used || open_file(file).is_none() {
+        return close();
+    }
+    door::without_unwinding(|| {
+        let held = (!door::is_alone()).then(|| FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner));
+        let result = close();
+        LOCKS.lock().remove(file);
+        if held.is_some() {
+            FILE_UNLOCKED.notify_all();
+        }
+        result
+    })
+}
+
+/// The functions that the C library alone can do, as what is in a directory is in its memory.
+#[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
+mod of_the_library {
+    use super::{Path, directories, door, names};
+    use crate::system::Real;
+    use ::std::ffi::c_void;
+    use ::std::mem::transmute;
+    use ::std::ptr::null_mut;
+
+    /// Declares functions with up to two arguments that give a pointer.
+    macro_rules! functions {
+        ($($name:ident = $c_name:literal ($first:ident, $second:ident) tells $tell:expr;)*) => {
+            $(
+                #[doc = concat!("The C function `", stringify!($name), "`.")]
+                ///
+                /// # Safety
+                /// As the C function.
+                #[unsafe(no_mangle)]
+                unsafe extern "C" fn $name($first: *mut c_void, $second: *mut c_void) -> *mut c_void {
+                    static REAL: Real = Real::new($c_name);
+                    let Some(real) = REAL.get() else { return null_mut() };
+                    $tell;
+                    // SAFETY: the C library's function of this name, which looks at no more arguments than it has; the caller's promise.
+                    unsafe {
+                        transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, *mut c_void) -> *mut c_void>(real)($first, $second)
+                    }
+                }
+            )*
+
+            #[used]
+            static KEEP: [unsafe extern "C" fn(*mut c_void, *mut c_void) -> *mut c_void; 5] = [$($name),*];
+        };
+    }
+
+    functions! {
+        opendir = c"opendir" (path, none) tells names(path as Path, false);
+        readdir = c"readdir" (directory, none) tells look();
+        readdir64 = c"readdir64" (directory, none) tells look();
+        fdopendir = c"fdopendir" (file, none) tells look();
+        realpath = c"realpath" (path, resolved) tells names(path as Path, false);
+    }
+
+    fn look() {
+        if door::is_modelled() {
+            door::without_unwinding(|| directories(false));
+        }
+    }
+}
