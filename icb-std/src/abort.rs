@@ -2,8 +2,9 @@
 //! thread that is unwound because its execution is given up, and aborts the process for that, is left as it is;
 //! everybody else aborts.
 
+use crate::c_library::Real;
 use crate::door;
-use crate::system::{self, Real, system};
+use crate::system::{self, system};
 use ::std::ffi::{c_int, c_void};
 
 unsafe extern "C" {

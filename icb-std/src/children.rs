@@ -4,8 +4,9 @@
 //!
 //! What the other process does is no part of the model.
 
+use crate::c_library::Real;
 use crate::door;
-use crate::system::{Real, answer};
+use crate::system::answer;
 use ::std::ffi::{c_char, c_int, c_void};
 use ::std::mem::transmute;
 use ::std::ptr::null_mut;

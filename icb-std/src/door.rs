@@ -15,9 +15,15 @@ pub(crate) use icb_core::runtime::{
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{
-    OwnGuard, engine_works, futex_used, is_alone, is_foreign, leave_at_abort, memory_unmapped, mixed,
-    random_key, running_stack, without_unwinding,
+    OwnGuard, engine_works, futex_used, is_alone, is_foreign, memory_unmapped, mixed, random_key,
+    without_unwinding,
 };
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(target_feature = "crt-static")
+))]
+pub(crate) use icb_core::runtime::{leave_at_abort, running_stack};
 #[cfg(all(
     target_os = "linux",
     target_arch = "x86_64",

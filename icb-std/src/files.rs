@@ -396,7 +396,7 @@ pub(crate) fn closing(file: c_int, close: impl FnOnce() -> c_long) -> c_long {
 #[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
 mod of_the_library {
     use super::{Path, directories, door, names};
-    use crate::system::Real;
+    use crate::c_library::Real;
     use ::std::ffi::c_void;
     use ::std::mem::transmute;
     use ::std::ptr::null_mut;

@@ -10,6 +10,7 @@ use crate::door::{self, OwnLock};
 use crate::entropy::getrandom;
 use crate::epoll::eventfd;
 use crate::membarrier::membarrier;
+#[cfg(not(target_feature = "crt-static"))]
 use crate::os_thread::gettid;
 use crate::raw;
 use crate::sync::atomic::{AtomicU32, Ordering};
@@ -97,6 +98,7 @@ unsafe extern "C" fn syscall(
             system::GETRANDOM => {
                 getrandom(::std::ptr::with_exposed_provenance_mut(a), b, c as c_uint) as c_long
             }
+            #[cfg(not(target_feature = "crt-static"))]
             system::GETTID => c_long::from(gettid()),
             system::MUNMAP => c_long::from(munmap(::std::ptr::with_exposed_provenance_mut(a), b)),
             system::MEMBARRIER => membarrier(number, a, b, c),

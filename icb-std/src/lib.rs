@@ -42,11 +42,23 @@ pub use ::std::*;
 pub mod alloc;
 #[cfg(icb)]
 pub mod arch;
+#[cfg(all(
+    icb,
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(target_feature = "crt-static")
+))]
+mod c_library;
 pub mod cell;
 pub mod model;
 pub use model::model;
 
-#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(
+    icb,
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(target_feature = "crt-static")
+))]
 mod abort;
 #[cfg(all(
     icb,
@@ -74,9 +86,19 @@ pub mod hint;
 mod image;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod membarrier;
-#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(
+    icb,
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(target_feature = "crt-static")
+))]
 mod os_local;
-#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(
+    icb,
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(target_feature = "crt-static")
+))]
 mod os_thread;
 #[cfg(icb)]
 pub mod panic;

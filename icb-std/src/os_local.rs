@@ -3,8 +3,8 @@
 //! A key that is made outside an execution is the system's, and its values are shared by all threads of an execution, which are one there; one that
 //! is made in an execution goes with it, and there are at most [`MAX_KEYS`].
 
+use crate::c_library::Real;
 use crate::door::{self, OwnLock};
-use crate::system::Real;
 use ::std::cell::{Cell, RefCell};
 use ::std::ffi::{c_int, c_uint, c_void};
 use ::std::mem::transmute;

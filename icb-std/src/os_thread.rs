@@ -4,8 +4,9 @@
 //! run on, which each has: there are as many as `available_parallelism` says. Not modelled: that a thread which is begun gets those of whoever begins it.
 //! Numbers of `gettid` are none of the system's.
 
+use crate::c_library::Real;
 use crate::door;
-use crate::system::{self, Real, answer_of, system};
+use crate::system::{self, answer_of, system};
 use crate::thread::MODELLED_PARALLELISM;
 use ::std::cell::Cell;
 use ::std::ffi::{c_int, c_void};

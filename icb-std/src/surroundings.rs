@@ -27,12 +27,14 @@ static ENVIRONMENT: AtomicType =
     AtomicType { size: size_of::<u64>(), name: Surroundings::Environment.name() };
 
 /// The calling thread is about to look at the directories, or to change them.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[track_caller]
 pub(crate) fn directories(write: bool) {
     use_one(Surroundings::Directories, [0, 0], write);
 }
 
 /// The calling thread is about to look into this file, or to change it.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[track_caller]
 pub(crate) fn contents(file: Which, write: bool) {
     use_one(Surroundings::Contents, file, write);

@@ -1,9 +1,7 @@
 //! System calls, for the C functions that this crate defines in place of the C library's: their numbers, which each processor
 //! has its own of, how one is made, and how C functions give its result. Knows nothing of executions.
 
-use ::std::ffi::{CStr, c_char, c_int, c_long, c_void};
-use ::std::ptr::null_mut;
-use ::std::sync::atomic::{AtomicPtr, Ordering};
+use ::std::ffi::{c_int, c_long};
 
 pub(crate) use numbers::*;
 
@@ -30,8 +28,10 @@ mod numbers {
     pub(crate) const TRUNCATE: c_long = 76;
     pub(crate) const FTRUNCATE: c_long = 77;
     pub(crate) const FCHMOD: c_long = 91;
+    #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const GETTID: c_long = 186;
     pub(crate) const FUTEX: c_long = 202;
+    #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const EXIT_GROUP: c_long = 231;
     pub(crate) const EPOLL_CTL: c_long = 233;
     pub(crate) const OPENAT: c_long = 257;
@@ -88,9 +88,11 @@ mod numbers {
     pub(crate) const FSTATAT: c_long = 79;
     pub(crate) const FSTAT: c_long = 80;
     pub(crate) const TIMERFD_CREATE: c_long = 85;
+    #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const EXIT_GROUP: c_long = 94;
     pub(crate) const FUTEX: c_long = 98;
     pub(crate) const RT_SIGACTION: c_long = 134;
+    #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const GETTID: c_long = 178;
     pub(crate) const SOCKETPAIR: c_long = 199;
     pub(crate) const SENDTO: c_long = 206;
@@ -105,29 +107,6 @@ mod numbers {
 
 unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-}
-
-/// A function of the C library's, behind the one of its name that this crate defines; looked for once.
-pub(crate) struct Real(&'static CStr, AtomicPtr<c_void>);
-
-impl Real {
-    pub(crate) const fn new(name: &'static CStr) -> Real {
-        Real(name, AtomicPtr::new(null_mut()))
-    }
-
-    /// `None`: the program is linked statically.
-    pub(crate) fn get(&self) -> Option<*mut c_void> {
-        /// The next definition of a symbol after this one.
-        const RTLD_NEXT: *mut c_void = ::std::ptr::without_provenance_mut(usize::MAX);
-        let mut found = self.1.load(Ordering::Relaxed);
-        if found.is_null() {
-            // SAFETY: the name ends with a zero.
-            found = unsafe { dlsym(RTLD_NEXT, self.0.as_ptr()) };
-            self.1.store(found, Ordering::Relaxed);
-        }
-        (!found.is_null()).then_some(found)
-    }
 }
 
 /// The result of a system call as C functions give it.

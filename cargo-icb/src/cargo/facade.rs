@@ -272,7 +272,8 @@ fn build(
         command.env_remove(name);
     }
     command.envs(["RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"].map(|name| (name, "")));
-    let mut flags = vec!["--cap-lints", "allow"];
+    // (A cap would keep the compiler from saying which kinds of crates the target has, which cargo asks.)
+    let mut flags = vec!["-Awarnings"];
     if ["x86_64-", "aarch64-"].iter().any(|processor| triple.starts_with(processor))
         && triple.contains("-linux-")
     {

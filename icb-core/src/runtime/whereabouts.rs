@@ -10,6 +10,9 @@ pub struct Carrier {
     thread: libc::pthread_t,
 }
 
+// SAFETY: what the system names a thread by (a pointer, with some C libraries) is handed back to the system only.
+unsafe impl Send for Carrier {}
+
 impl Carrier {
     /// The calling thread.
     #[must_use]

@@ -171,11 +171,14 @@ fn what_a_thread_has_done_that_nobody_joined(directory: &Directory) {
     assert!(!is_there);
 }
 
+/// A program and how it fails first.
+type Case = (&'static str, fn(&Directory), Verdict);
+
 const PANIC: Verdict = Some((FailureKind::Panic, 1));
 
 #[test]
 fn threads_share_files() {
-    let table: &[(&str, fn(&Directory), Verdict)] = &[
+    let table: &[Case] = &[
         ("one_looks_and_makes", one_looks_and_makes, PANIC),
         ("who_makes_it_knows", who_makes_it_knows, None),
         ("both_add_one", both_add_one, PANIC),

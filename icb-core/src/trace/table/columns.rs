@@ -2,6 +2,7 @@
 
 use super::frames::{is_machinery_file, is_of_others, is_of_program};
 use super::selection::{Repetition, Why, preempts, repetition, selection};
+use super::variables::is_end_of_scope;
 use super::words::{Detail, Names};
 use super::{Line, MAX_PRINTED, Options, Style, cut, visible, width_of};
 use crate::trace::{DeadlockEntry, Failure, ObjectId, SourceLocation, Step, Switch, ThreadId, Trace};
@@ -123,6 +124,19 @@ fn caller<'a>(step: &Step, trace: &'a Trace) -> Option<&'a SourceLocation> {
     let frames = step.backtrace.iter().filter_map(|&number| trace.frames.get(number as usize));
     let mut own = frames.filter(|frame| is_of_program(frame)).filter_map(|frame| frame.location.as_ref());
     own.find(|location| !is_of_others(&location.file))
+}
+
+/// Where in the program a step is taken. What C functions do (files) knows no place but those in its backtrace.
+fn place<'a>(step: &'a Step, trace: &'a Trace) -> Option<&'a SourceLocation> {
+    let location = step.location.as_ref()?;
+    if !is_machinery_file(&location.file) {
+        return Some(location);
+    }
+    if is_end_of_scope(step.operation.action) {
+        return None;
+    }
+    let mut frames = step.backtrace.iter().filter_map(|&number| trace.frames.get(number as usize));
+    frames.find(|frame| is_of_program(frame)).and_then(|frame| frame.location.as_ref())
 }
 
 /// What is shown of what was printed.
@@ -261,7 +275,8 @@ fn mark(sign: char, (first, last): (u32, u32)) -> String {
 }
 
 /// Where everything goes.
-struct Layout {
+struct Layout<'a> {
+    trace: &'a Trace,
     detail: Detail,
     /// Threads with a column, and its width. Empty: all threads share one column.
     columns: Vec<(ThreadId, usize)>,
@@ -271,12 +286,18 @@ struct Layout {
     files: HashMap<String, String>,
 }
 
-impl Layout {
-    fn new(trace: &Trace, rows: &[Row<'_>], names: &Names<'_>, width: usize) -> Layout {
+impl<'a> Layout<'a> {
+    fn new(trace: &'a Trace, rows: &[Row<'_>], names: &Names<'_>, width: usize) -> Self {
         let files = short_files(trace);
         let threads: BTreeSet<ThreadId> = trace.steps.iter().map(|step| step.thread).collect();
-        let mut layout =
-            Layout { detail: Detail::Full, columns: Vec::new(), shared_width: 0, location_width: 0, files };
+        let mut layout = Layout {
+            trace,
+            detail: Detail::Full,
+            columns: Vec::new(),
+            shared_width: 0,
+            location_width: 0,
+            files,
+        };
         let locations = rows.iter().map(|row| width_of(&layout.location(row))).max().unwrap_or(0);
         layout.location_width = locations.min(MAX_LOCATION);
         // Each column takes a rule and two blanks beside its text; the location takes as much.
@@ -434,10 +455,8 @@ impl Layout {
 
     /// `queue.rs:12`.
     fn location(&self, row: &Row<'_>) -> String {
-        let Row::Step(Step { location: Some(location), .. }) = row else { return String::new() };
-        if is_machinery_file(&location.file) {
-            return String::new();
-        }
+        let Row::Step(step) = row else { return String::new() };
+        let Some(location) = place(step, self.trace) else { return String::new() };
         let file = self.files.get(&location.file).map_or(location.file.as_str(), String::as_str);
         let text = format!("{file}:{}", location.line);
         let count = width_of(&text);
@@ -509,14 +528,20 @@ fn share_out(natural: Vec<(ThreadId, usize)>, room: usize) -> Vec<(ThreadId, usi
     columns
 }
 
-/// Names each file by as few of its last components as tell it from the others.
+/// Names each file by as few of its last components as tell it from the others. Backtraces have whole paths, where places may have the end of them only.
 fn short_files(trace: &Trace) -> HashMap<String, String> {
     let files: BTreeSet<&str> = trace
         .steps
         .iter()
-        .filter_map(|step| step.location.as_ref())
+        .filter_map(|step| place(step, trace))
         .map(|location| location.file.as_str())
         .collect();
+    let is_end =
+        |end: &str, file: &str| file.strip_suffix(end).is_some_and(|rest| rest.ends_with(['/', '\\']));
+    let known_as = |file: &'_ str| {
+        files.iter().find(|end| is_end(end, file)).map_or(file.to_owned(), |end| (*end).to_owned())
+    };
+    let known: BTreeSet<String> = files.iter().map(|file| known_as(file)).collect();
     let tail = |file: &str, count: usize| {
         let components: Vec<&str> = file.split(['/', '\\']).collect();
         components[components.len().saturating_sub(count)..].join("/")
@@ -525,9 +550,9 @@ fn short_files(trace: &Trace) -> HashMap<String, String> {
         let depth = file.split(['/', '\\']).count();
         let unique = |count: &usize| {
             let name = tail(file, *count);
-            files.iter().filter(|other| tail(other, *count) == name).count() == 1
+            known.iter().filter(|other| tail(other, *count) == name).count() == 1
         };
         tail(file, (1..=depth).find(unique).unwrap_or(depth))
     };
-    files.iter().map(|file| ((*file).to_owned(), shortest(file))).collect()
+    files.iter().map(|&file| (file.to_owned(), shortest(&known_as(file)))).collect()
 }

@@ -63,7 +63,7 @@ struct Vote {
 }
 
 /// Steps that stand where a value goes out of scope, or where a thread begins, not where one is named.
-fn is_end_of_scope(action: Action) -> bool {
+pub(super) fn is_end_of_scope(action: Action) -> bool {
     matches!(
         action,
         Action::Unlock

@@ -3,8 +3,8 @@
 use super::frames::Sources;
 use super::variables::variables;
 use crate::trace::{
-    Action, DeadlockEntry, Failure, ObjectClass, ObjectId, Operation, Ordering, SURROUNDINGS, ScheduleEntry,
-    SourceLocation, Step, Switch, ThreadId, ThreadInfo, Trace,
+    Action, DeadlockEntry, Failure, ObjectClass, ObjectId, ObjectInfo, Operation, Ordering, SURROUNDINGS,
+    ScheduleEntry, SourceLocation, Step, Switch, ThreadId, ThreadInfo, Trace,
 };
 use std::collections::HashMap;
 
@@ -213,8 +213,7 @@ impl<'a> Names<'a> {
 
     fn surroundings(&self, object: ObjectId) -> Option<&'a str> {
         let info = self.trace.objects.iter().find(|info| info.id == object)?;
-        (info.class == ObjectClass::Atomic && SURROUNDINGS.contains(&info.type_name.as_str()))
-            .then_some(info.type_name.as_str())
+        is_of_surroundings(info).then_some(info.type_name.as_str())
     }
 
     /// An operation: `load(Relaxed) AtomicBool #3`.
@@ -295,6 +294,11 @@ impl<'a> Names<'a> {
     }
 }
 
+/// Whether it stands for something that threads share beside memory.
+fn is_of_surroundings(info: &ObjectInfo) -> bool {
+    info.class == ObjectClass::Atomic && SURROUNDINGS.contains(&info.type_name.as_str())
+}
+
 /// The names, made different: two objects of one name get their numbers, and an `Arc` is told from what is in it.
 fn labels(trace: &Trace, mut variables: HashMap<ObjectId, String>) -> HashMap<ObjectId, String> {
     for info in trace.objects.iter().filter(|info| info.class == ObjectClass::Count) {
@@ -303,7 +307,7 @@ fn labels(trace: &Trace, mut variables: HashMap<ObjectId, String>) -> HashMap<Ob
         }
     }
     // The name of a static is known for certain; of a part of it (`COUNT.0`) the source says more.
-    for info in &trace.objects {
+    for info in trace.objects.iter().filter(|info| !is_of_surroundings(info)) {
         if let Some(symbol) = &info.symbol {
             let name = last_segment(symbol);
             if !variables.get(&info.id).is_some_and(|known| known.starts_with(name)) {
