@@ -6,6 +6,7 @@
 
 use crate::c_library::Real;
 use crate::door;
+use crate::streams;
 use crate::system::answer;
 use ::std::ffi::{c_char, c_int, c_void};
 use ::std::mem::transmute;
@@ -24,6 +25,7 @@ static KEEP_ATFORK: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void) 
 
 /// Does this while the counter can be read without a signal.
 fn with_counter<R>(start: impl FnOnce() -> R) -> R {
+    streams::child_begins();
     let is_trapped = door::let_go_of_counter();
     let result = start();
     if is_trapped {
@@ -42,6 +44,7 @@ unsafe extern "C" fn fork() -> c_int {
     let Some(real) = REAL.get() else { return answer(Err(ENOSYS)) as c_int };
     // SAFETY: the C library's function of this name.
     let fork = unsafe { transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(real) };
+    streams::child_begins();
     let is_trapped = door::is_modelled() && door::let_go_of_counter();
     let count = HANDLER_COUNT.load(Ordering::Acquire);
     call_handlers(HANDLERS[..count].iter().rev().map(|handlers| &handlers.before));

@@ -12,6 +12,7 @@
 
 use crate::door::{self, OwnGuard, OwnLock};
 use crate::files;
+use crate::streams;
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
 use crate::time::WaitingTime;
@@ -50,12 +51,12 @@ struct Functions {
 }
 
 /// What the running execution has made.
-struct Files {
+pub(crate) struct Files {
     /// Those that only the process itself writes to. Whoever does may wake somebody.
     inside: Vec<c_int>,
     /// Those, and what they were before they were closed: whether that has happened already is not asked.
     known: Vec<c_int>,
-    /// Which of these are sockets. A duplicate (`dup(2)`) is the same one.
+    /// Which of these are sockets or pipes. A duplicate (`dup(2)`) is the same one.
     sockets: Vec<Identity>,
     /// Interest lists.
     lists: Vec<c_int>,
@@ -81,11 +82,11 @@ const NONE: Files = Files {
 };
 
 impl Files {
-    fn is_socket(&self, file: c_int) -> bool {
+    pub(crate) fn is_socket(&self, file: c_int) -> bool {
         !self.sockets.is_empty() && self.sockets.contains(&identity(file))
     }
 
-    fn is_known(&self, file: c_int) -> bool {
+    pub(crate) fn is_known(&self, file: c_int) -> bool {
         self.known.contains(&file) || self.is_socket(file)
     }
 
@@ -113,7 +114,7 @@ fn identity(file: c_int) -> Identity {
 
 /// Whether the program handles some signal: it may come at any time, and its handler may write (as `tokio`'s does, to a pair of sockets that
 /// every event loop waits for).
-fn handles_signals() -> bool {
+pub(crate) fn handles_signals() -> bool {
     (1..=MAX_SIGNAL).filter(|signal| !OF_NO_MATTER.contains(signal)).any(|signal| {
         let mut action = [0_usize; 4];
         // SAFETY: an action of the system's takes four words; the handler, or what stands for none, comes first.
@@ -125,14 +126,14 @@ fn handles_signals() -> bool {
 static FILES: OwnLock<Files> = OwnLock::new(NONE);
 
 /// Held while it is looked whether there are events, and while something is done that may make one, or be the end of one.
-static EVENTS: Mutex<()> = Mutex::new(());
+pub(crate) static FILE_EVENTS: Mutex<()> = Mutex::new(());
 /// What holds it.
-type Held = crate::sync::MutexGuard<'static, ()>;
+pub(crate) type Held = crate::sync::MutexGuard<'static, ()>;
 /// Something has been done that may be an event for somebody.
-static CHANGED: Condvar = Condvar::of_epoll();
+pub(crate) static FILE_READY: Condvar = Condvar::of_epoll();
 
 /// Never held at a step.
-fn files() -> OwnGuard<'static, Files> {
+pub(crate) fn files() -> OwnGuard<'static, Files> {
     FILES.lock()
 }
 
@@ -146,11 +147,11 @@ fn note(change: impl FnOnce(&mut Files)) {
 }
 
 /// Waits until something has been written, or for so long. `true`: that time is over.
-fn wait_for_change(held: Held, duration: Option<Duration>) -> (Held, bool) {
+pub(crate) fn wait_for_change(held: Held, duration: Option<Duration>) -> (Held, bool) {
     let Some(duration) = duration else {
-        return (CHANGED.wait(held).unwrap_or_else(PoisonError::into_inner), false);
+        return (FILE_READY.wait(held).unwrap_or_else(PoisonError::into_inner), false);
     };
-    let (held, result) = CHANGED.wait_timeout(held, duration).unwrap_or_else(PoisonError::into_inner);
+    let (held, result) = FILE_READY.wait_timeout(held, duration).unwrap_or_else(PoisonError::into_inner);
     (held, result.timed_out())
 }
 
@@ -184,7 +185,7 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
 fn wait_modelled(epoll: c_int, timeout: c_int, ask: &dyn Fn(c_int) -> c_long) -> c_long {
     let time = u64::try_from(timeout).ok().map(Duration::from_millis).map(WaitingTime::new);
     door::without_unwinding(|| {
-        let mut held = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut waits = 0;
         loop {
             let found = ask(0);
@@ -271,18 +272,22 @@ unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, mad
     let result = unsafe { system(system::SOCKETPAIR, domain, kind, protocol, made.addr(), 0, 0) };
     if result == 0 && door::is_modelled() {
         // SAFETY: the system has written the two.
-        let pair = unsafe { *made };
-        note(|files| {
-            files.inside.extend(pair);
-            files.known.extend(pair);
-            files.sockets.extend(pair.map(identity));
-        });
+        note_pair(unsafe { *made });
     }
     answer_of(result) as c_int
 }
 
+/// In an execution: these two have been made, the ends of one thing.
+pub(crate) fn note_pair(pair: [c_int; 2]) {
+    note(|files| {
+        files.inside.extend(pair);
+        files.known.extend(pair);
+        files.sockets.extend(pair.map(identity));
+    });
+}
+
 /// Does something to a file. If it is one of the execution's own: alone, as it depends on what others do to it.
-fn ask_alone(file: c_int, ask: impl FnOnce() -> c_long) -> c_long {
+pub(crate) fn ask_alone(file: c_int, ask: impl FnOnce() -> c_long) -> c_long {
     if !door::is_modelled() || !files().is_known(file) { ask() } else { alone(|| ask_and_tell(file, ask)) }
 }
 
@@ -291,23 +296,28 @@ fn ask_and_tell(file: c_int, ask: impl FnOnce() -> c_long) -> c_long {
     let is_socket = files().is_socket(file);
     let result = ask();
     if is_socket {
-        CHANGED.notify_all();
+        FILE_READY.notify_all();
     }
     result
 }
 
-/// The same of something that may be an event for somebody, whatever the file is.
+/// Does something to a file that may be an event for somebody, if it is one of the execution's own.
+pub(crate) fn answer_to_all(file: c_int, ask: impl FnOnce() -> c_long) -> c_long {
+    if door::is_modelled() && files().is_known(file) { ask_and_tell_all(ask) } else { ask() }
+}
+
+/// The same, whatever the file is.
 fn ask_and_tell_all(ask: impl FnOnce() -> c_long) -> c_long {
     alone(|| {
         let result = ask();
-        CHANGED.notify_all();
+        FILE_READY.notify_all();
         result
     })
 }
 
 fn alone<R>(ask: impl FnOnce() -> R) -> R {
     door::without_unwinding(|| {
-        let _held = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
         ask()
     })
 }
@@ -324,7 +334,7 @@ unsafe extern "C" fn read(file: c_int, bytes: *mut c_void, count: usize) -> isiz
     files::look_into(file, true);
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::READ, file as usize, bytes.addr(), count, 0, 0, 0) };
-    answer_of(ask_alone(file, ask)) as isize
+    answer_of(streams::reads(file, false, ask)) as isize
 }
 
 /// The C function of this name.
@@ -336,7 +346,7 @@ unsafe extern "C" fn recv(file: c_int, bytes: *mut c_void, count: usize, flags: 
     // SAFETY: the caller's promise.
     let ask =
         || unsafe { system(system::RECVFROM, file as usize, bytes.addr(), count, flags as usize, 0, 0) };
-    answer_of(ask_alone(file, ask)) as isize
+    answer_of(streams::reads(file, streams::is_at_once(flags), ask)) as isize
 }
 
 /// The C function of this name.
@@ -347,9 +357,9 @@ unsafe extern "C" fn recv(file: c_int, bytes: *mut c_void, count: usize, flags: 
 unsafe extern "C" fn write(file: c_int, bytes: *const c_void, count: usize) -> isize {
     files::look_into(file, true);
     // SAFETY: the caller's promise.
-    let ask = || unsafe { system(system::WRITE, file as usize, bytes.addr(), count, 0, 0, 0) };
-    let is_known = door::is_modelled() && files().is_known(file);
-    answer_of(if is_known { ask_and_tell_all(ask) } else { ask() }) as isize
+    let ask =
+        |at: usize, count| unsafe { system(system::WRITE, file as usize, bytes.addr() + at, count, 0, 0, 0) };
+    answer_of(streams::writes(file, false, count, ask)) as isize
 }
 
 /// The C function of this name.
@@ -359,10 +369,10 @@ unsafe extern "C" fn write(file: c_int, bytes: *const c_void, count: usize) -> i
 #[unsafe(no_mangle)]
 unsafe extern "C" fn send(file: c_int, bytes: *const c_void, count: usize, flags: c_int) -> isize {
     // SAFETY: the caller's promise.
-    let ask = || unsafe { system(system::SENDTO, file as usize, bytes.addr(), count, flags as usize, 0, 0) };
-    // A signal's handler, which may be what calls this, must neither take a lock nor let others go on.
-    let is_known = door::is_modelled() && !handles_signals() && files().is_known(file);
-    answer_of(if is_known { ask_and_tell_all(ask) } else { ask() }) as isize
+    let ask = |at: usize, count| unsafe {
+        system(system::SENDTO, file as usize, bytes.addr() + at, count, flags as usize, 0, 0)
+    };
+    answer_of(streams::writes(file, streams::is_at_once(flags), count, ask)) as isize
 }
 
 /// The C function of this name. Who is at the other end of a pair of sockets sees it; a counter has no other end, but is in lists.

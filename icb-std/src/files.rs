@@ -239,10 +239,6 @@ functions! {
         tells look_into(file, true), calls LSEEK(file, offset, whence);
     lseek64(file: c_int, offset: isize, whence: c_int)
         tells look_into(file, true), calls LSEEK(file, offset, whence);
-    readv(file: c_int, parts: usize, count: c_int)
-        tells look_into(file, true), calls READV(file, parts, count);
-    writev(file: c_int, parts: usize, count: c_int)
-        tells look_into(file, true), calls WRITEV(file, parts, count);
     pread(file: c_int, bytes: usize, size: usize, offset: isize)
         tells look_into(file, false), calls PREAD64(file, bytes, size, offset);
     pread64(file: c_int, bytes: usize, size: usize, offset: isize)

@@ -23,7 +23,10 @@ mod numbers {
     pub(crate) const SENDFILE: c_long = 40;
     pub(crate) const SENDTO: c_long = 44;
     pub(crate) const RECVFROM: c_long = 45;
+    pub(crate) const SHUTDOWN: c_long = 48;
     pub(crate) const SOCKETPAIR: c_long = 53;
+    pub(crate) const GETSOCKOPT: c_long = 55;
+    pub(crate) const FCNTL: c_long = 72;
     pub(crate) const FLOCK: c_long = 73;
     pub(crate) const TRUNCATE: c_long = 76;
     pub(crate) const FTRUNCATE: c_long = 77;
@@ -43,11 +46,14 @@ mod numbers {
     pub(crate) const READLINKAT: c_long = 267;
     pub(crate) const FCHMODAT: c_long = 268;
     pub(crate) const FACCESSAT: c_long = 269;
+    pub(crate) const PPOLL: c_long = 271;
     pub(crate) const EPOLL_PWAIT: c_long = 281;
     pub(crate) const TIMERFD_CREATE: c_long = 283;
     pub(crate) const FALLOCATE: c_long = 285;
     pub(crate) const EVENTFD2: c_long = 290;
     pub(crate) const EPOLL_CREATE1: c_long = 291;
+    #[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
+    pub(crate) const PIPE2: c_long = 293;
     pub(crate) const RENAMEAT2: c_long = 316;
     pub(crate) const GETRANDOM: c_long = 318;
     pub(crate) const MEMBARRIER: c_long = 324;
@@ -63,6 +69,7 @@ mod numbers {
     pub(crate) const EPOLL_CREATE1: c_long = 20;
     pub(crate) const EPOLL_CTL: c_long = 21;
     pub(crate) const EPOLL_PWAIT: c_long = 22;
+    pub(crate) const FCNTL: c_long = 25;
     pub(crate) const FLOCK: c_long = 32;
     pub(crate) const MKDIRAT: c_long = 34;
     pub(crate) const UNLINKAT: c_long = 35;
@@ -84,6 +91,7 @@ mod numbers {
     pub(crate) const PREAD64: c_long = 67;
     pub(crate) const PWRITE64: c_long = 68;
     pub(crate) const SENDFILE: c_long = 71;
+    pub(crate) const PPOLL: c_long = 73;
     pub(crate) const READLINKAT: c_long = 78;
     pub(crate) const FSTATAT: c_long = 79;
     pub(crate) const FSTAT: c_long = 80;
@@ -97,6 +105,8 @@ mod numbers {
     pub(crate) const SOCKETPAIR: c_long = 199;
     pub(crate) const SENDTO: c_long = 206;
     pub(crate) const RECVFROM: c_long = 207;
+    pub(crate) const GETSOCKOPT: c_long = 209;
+    pub(crate) const SHUTDOWN: c_long = 210;
     pub(crate) const MUNMAP: c_long = 215;
     pub(crate) const RENAMEAT2: c_long = 276;
     pub(crate) const GETRANDOM: c_long = 278;

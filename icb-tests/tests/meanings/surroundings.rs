@@ -1,12 +1,15 @@
-//! What threads share beside memory: files, their locks, the environment.
+//! What threads share beside memory: files, their locks, the environment, pipes.
 
-use crate::{Verdict, executions, plain, verdict};
+use crate::{Verdict, check_verdicts, executions, plain, verdict};
 use icb_std::model::{FailureKind, Granularity, Reduction};
 use icb_std::sync::Mutex;
 use icb_std::{env, thread};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Seek, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 /// A directory of its own, made anew, that is gone with this.
 struct Directory(PathBuf);
@@ -264,4 +267,118 @@ fn threads_share_the_environment() {
     });
     assert_eq!(verdict(&report), PANIC, "{report}");
     assert!(std::env::var_os(NAME).is_none());
+}
+
+fn a_byte_arrives() {
+    let (mut reader, mut writer) = io::pipe().unwrap();
+    let thread = thread::spawn(move || writer.write_all(b"x").unwrap());
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    thread.join().unwrap();
+    assert_eq!(text, "x");
+}
+
+/// More than a pipe holds: who writes waits for who reads.
+fn more_than_there_is_room_for() {
+    const SIZE: usize = 80_000;
+    let (mut reader, mut writer) = io::pipe().unwrap();
+    let thread = thread::spawn(move || writer.write_all(&[1; SIZE]).unwrap());
+    assert_eq!(reader.read_to_end(&mut Vec::new()).unwrap(), SIZE);
+    thread.join().unwrap();
+}
+
+fn two_write() {
+    let (mut reader, writer) = io::pipe().unwrap();
+    let writers = [writer.try_clone().unwrap(), writer];
+    let mut texts = ["a", "b"].into_iter();
+    let threads = writers.map(|mut writer| {
+        let text = texts.next().unwrap();
+        thread::spawn(move || writer.write_all(text.as_bytes()).unwrap())
+    });
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(text, "ab");
+}
+
+fn nobody_writes() {
+    let (mut reader, _writer) = io::pipe().unwrap();
+    let _ = reader.read(&mut [0; 8]);
+}
+
+fn each_reads_first() {
+    let ((mut a, mut to_a), (mut b, mut to_b)) = (io::pipe().unwrap(), io::pipe().unwrap());
+    let thread = thread::spawn(move || {
+        a.read_exact(&mut [0]).unwrap();
+        to_b.write_all(b"x").unwrap();
+    });
+    b.read_exact(&mut [0]).unwrap();
+    to_a.write_all(b"x").unwrap();
+    thread.join().unwrap();
+}
+
+fn there_and_back() {
+    let (mut here, mut there) = UnixStream::pair().unwrap();
+    let thread = thread::spawn(move || {
+        let mut text = [0; 4];
+        there.read_exact(&mut text).unwrap();
+        there.write_all(&text).unwrap();
+    });
+    here.write_all(b"ping").unwrap();
+    let mut text = String::new();
+    here.read_to_string(&mut text).unwrap();
+    thread.join().unwrap();
+    assert_eq!(text, "ping");
+}
+
+/// A read that gives up at the end of its time, which may be over before the byte has come.
+fn a_read_with_a_limit() {
+    let (mut here, mut there) = UnixStream::pair().unwrap();
+    here.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let thread = thread::spawn(move || {
+        there.write_all(b"x").unwrap();
+        there
+    });
+    let found = here.read(&mut [0; 8]);
+    thread.join().unwrap();
+    assert_eq!(found.unwrap(), 1);
+}
+
+/// The messages of a pair that keeps them apart stay what they are.
+fn messages() {
+    let (here, there) = UnixDatagram::pair().unwrap();
+    let thread = thread::spawn(move || {
+        assert_eq!(there.send(&[1; 6000]).unwrap(), 6000);
+        assert_eq!(there.send(&[2; 10]).unwrap(), 10);
+    });
+    assert_eq!(here.recv(&mut [0; 8000]).unwrap(), 6000);
+    assert_eq!(here.recv(&mut [0; 8000]).unwrap(), 10);
+    thread.join().unwrap();
+}
+
+/// What another process writes is waited for as ever.
+fn a_process() {
+    let thread = thread::spawn(|| Command::new("echo").arg("hello").output().unwrap());
+    assert_eq!(thread.join().unwrap().stdout, b"hello\n");
+}
+
+#[test]
+fn threads_wait_for_one_another_in_pipes() {
+    let deadlock = Some((FailureKind::Deadlock, 0));
+    let table: &[(&str, fn(), Verdict)] = &[
+        ("a_byte_arrives", a_byte_arrives, None),
+        ("more_than_there_is_room_for", more_than_there_is_room_for, None),
+        ("two_write", two_write, Some((FailureKind::Panic, 0))),
+        ("nobody_writes", nobody_writes, deadlock),
+        ("each_reads_first", each_reads_first, deadlock),
+        ("there_and_back", there_and_back, None),
+        ("a_read_with_a_limit", a_read_with_a_limit, PANIC),
+        ("messages", messages, None),
+        ("a_process", a_process, None),
+    ];
+    for reduction in [Reduction::None, Reduction::default()] {
+        check_verdicts(&plain().max_bound(1).reduction(reduction), table);
+    }
 }

@@ -1,0 +1,270 @@
+//! Pipes and pairs of sockets between threads (`pipe(2)`, `socketpair(2)`), and counters of events (`eventfd(2)`), where threads wait for one another in them: in an execution a read where there is nothing, a
+//! write where there is no room, and a wait for several (`poll(2)`) let others go on, and end when those have made that possible. What is in them is the system's, which is asked
+//! without waiting, one thread at a time: all of them, and what event loops wait for ([`epoll`](crate::epoll)), are one object.
+//!
+//! Not modelled: what may be written to from outside: files of a program that has started another process, or that handles signals; sockets that are no pair; and pipes where the mirror does
+//! not see that a process is started (other systems than x86-64 Linux with glibc). A thread that waits there waits for the system.
+
+use crate::door;
+use crate::epoll::{
+    FILE_EVENTS, FILE_READY, answer_to_all, ask_alone, files, handles_signals, wait_for_change,
+};
+use crate::system::{self, answer_of, system};
+use crate::time::WaitingTime;
+use ::std::ffi::{c_int, c_long, c_ulong, c_void};
+use ::std::sync::PoisonError;
+use ::std::sync::atomic::{AtomicBool, Ordering};
+use ::std::time::Duration;
+
+const POLL_IN: i16 = 1;
+const POLL_OUT: i16 = 4;
+const F_GETFL: usize = 3;
+const O_NONBLOCK: c_long = 0o4000;
+const MSG_DONTWAIT: c_int = 0x40;
+const SOL_SOCKET: usize = 1;
+const SO_TYPE: usize = 3;
+const SO_RCVTIMEO: usize = 20;
+const SOCK_STREAM: i32 = 1;
+const EAGAIN: c_long = 11;
+/// So much fits where there is room at all; a pipe takes it as one.
+const PART: usize = 4096;
+
+/// What `poll(2)` is asked about one file.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Asked {
+    file: c_int,
+    events: i16,
+    found: i16,
+}
+
+/// Keeps the functions below in every program that is linked with this crate.
+#[used]
+static KEEP: Functions = Functions { poll, shutdown, readv, writev };
+
+#[expect(dead_code, reason = "what is kept is the functions, for C code")]
+struct Functions {
+    poll: unsafe extern "C" fn(*mut Asked, c_ulong, c_int) -> c_int,
+    shutdown: unsafe extern "C" fn(c_int, c_int) -> c_int,
+    readv: unsafe extern "C" fn(c_int, *const c_void, c_int) -> isize,
+    writev: unsafe extern "C" fn(c_int, *const c_void, c_int) -> isize,
+}
+
+/// Whether the running execution has started another process, which has all its files.
+static HAS_CHILDREN: AtomicBool = AtomicBool::new(false);
+
+/// In an execution: another process is started.
+#[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
+pub(crate) fn child_begins() {
+    if door::is_modelled() && !HAS_CHILDREN.swap(true, Ordering::Relaxed) {
+        door::on_execution_end(Box::new(|| HAS_CHILDREN.store(false, Ordering::Relaxed)));
+    }
+}
+
+/// Whether only threads of the execution can make this file ready.
+fn is_between_threads(file: c_int) -> bool {
+    !HAS_CHILDREN.load(Ordering::Relaxed) && files().is_known(file) && !handles_signals()
+}
+
+/// Whether a call that finds this file not ready waits, and in the model.
+fn waits_modelled(file: c_int) -> bool {
+    if !door::is_modelled() || !files().is_known(file) {
+        return false;
+    }
+    // SAFETY: the call takes a number only.
+    let flags = unsafe { system(system::FCNTL, file as usize, F_GETFL, 0, 0, 0, 0) };
+    flags >= 0 && flags & O_NONBLOCK == 0 && is_between_threads(file)
+}
+
+/// Asks the system about files, without waiting.
+fn ask(asked: &mut [Asked]) -> c_long {
+    let zero = [0_i64; 2];
+    let (start, count) = (asked.as_mut_ptr().addr(), asked.len());
+    // SAFETY: the files and the time are there.
+    unsafe { system(system::PPOLL, start, count, (&raw const zero).addr(), 0, 8, 0) }
+}
+
+/// An option of a socket.
+fn option<T: Copy>(file: c_int, name: usize, nothing: T) -> Option<T> {
+    let mut value = nothing;
+    let mut size = size_of::<T>() as u32;
+    let (value_at, size_at) = ((&raw mut value).addr(), (&raw mut size).addr());
+    // SAFETY: there is room for so much.
+    let result = unsafe { system(system::GETSOCKOPT, file as usize, SOL_SOCKET, name, value_at, size_at, 0) };
+    (result == 0).then_some(value)
+}
+
+/// How long a read of this file waits, if it is a socket with such a limit.
+fn reading_time(file: c_int) -> Option<WaitingTime> {
+    let [seconds, microseconds] = option(file, SO_RCVTIMEO, [0_i64; 2])?;
+    let time = Duration::new(seconds.unsigned_abs(), microseconds.unsigned_abs() as u32 * 1000);
+    (!time.is_zero()).then(|| WaitingTime::new(time))
+}
+
+/// Does something to a file as soon as it is ready, and tells all who wait.
+fn when_ready(file: c_int, events: i16, time: Option<WaitingTime>, act: impl FnOnce() -> c_long) -> c_long {
+    door::without_unwinding(|| {
+        let mut held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if ask(&mut [Asked { file, events, found: 0 }]) != 0 {
+                let result = act();
+                FILE_READY.notify_all();
+                return result;
+            }
+            let is_over;
+            (held, is_over) = wait_for_change(held, time.map(WaitingTime::left));
+            if is_over && time.is_some() {
+                return -EAGAIN;
+            }
+        }
+    })
+}
+
+/// Reads a file by `act`, which does not wait if `at_once`.
+pub(crate) fn reads(file: c_int, at_once: bool, act: impl FnOnce() -> c_long) -> c_long {
+    if at_once || !waits_modelled(file) {
+        return ask_alone(file, act);
+    }
+    when_ready(file, POLL_IN, reading_time(file), act)
+}
+
+/// Writes so many bytes to a file by `act`, which is told where they begin and how many there are, and does not wait if `at_once`.
+pub(crate) fn writes(
+    file: c_int,
+    at_once: bool,
+    count: usize,
+    act: impl Fn(usize, usize) -> c_long,
+) -> c_long {
+    if at_once || !waits_modelled(file) {
+        // A signal's handler, which may be what calls this, must neither take a lock nor let others go on.
+        let may_be_handler = door::is_modelled() && files().is_socket(file) && handles_signals();
+        return if may_be_handler { act(0, count) } else { answer_to_all(file, || act(0, count)) };
+    }
+    let is_of_messages = option(file, SO_TYPE, 0_i32).is_some_and(|kind| kind != SOCK_STREAM);
+    let mut done = 0;
+    loop {
+        let part = if is_of_messages { count } else { PART.min(count - done) };
+        let result = when_ready(file, POLL_OUT, None, || act(done, part));
+        if result < 0 {
+            return if done > 0 { done as c_long } else { result };
+        }
+        done += result as usize;
+        if done >= count || is_of_messages {
+            return done as c_long;
+        }
+    }
+}
+
+/// Whether a flag of `send` and `recv` says that they are not to wait.
+pub(crate) const fn is_at_once(flags: c_int) -> bool {
+    flags & MSG_DONTWAIT != 0
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn poll(asked: *mut Asked, count: c_ulong, timeout: c_int) -> c_int {
+    let time = u64::try_from(timeout).ok().map(Duration::from_millis);
+    // SAFETY: the caller's promise.
+    let files = || unsafe { ::std::slice::from_raw_parts_mut(asked, count as usize) };
+    let is_ours = || files().iter().all(|one| one.file < 0 || is_between_threads(one.file));
+    if count == 0 || timeout == 0 || !door::is_modelled() || !is_ours() {
+        let time = time.map(|time| [time.as_secs() as i64, i64::from(time.subsec_nanos())]);
+        let time = time.as_ref().map_or(0, |time| (&raw const *time).addr());
+        // SAFETY: the caller's promise.
+        return answer_of(unsafe { system(system::PPOLL, asked.addr(), count as usize, time, 0, 8, 0) })
+            as c_int;
+    }
+    let time = time.map(WaitingTime::new);
+    let result = door::without_unwinding(|| {
+        let mut held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let found = ask(files());
+            if found != 0 {
+                return found;
+            }
+            let is_over;
+            (held, is_over) = wait_for_change(held, time.map(WaitingTime::left));
+            if is_over && time.is_some() {
+                return ask(files());
+            }
+        }
+    });
+    answer_of(result) as c_int
+}
+
+/// The C function of this name. Who is at the other end sees it.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shutdown(file: c_int, how: c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    let ask = || unsafe { system(system::SHUTDOWN, file as usize, how as usize, 0, 0, 0, 0) };
+    answer_of(answer_to_all(file, ask)) as c_int
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readv(file: c_int, parts: *const c_void, count: c_int) -> isize {
+    crate::files::look_into(file, true);
+    // SAFETY: the caller's promise.
+    let ask = || unsafe { system(system::READV, file as usize, parts.addr(), count as usize, 0, 0, 0) };
+    answer_of(reads(file, false, ask)) as isize
+}
+
+/// The C function of this name. (What does not fit waits for the system.)
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn writev(file: c_int, parts: *const c_void, count: c_int) -> isize {
+    crate::files::look_into(file, true);
+    // SAFETY: the caller's promise.
+    let ask = || unsafe { system(system::WRITEV, file as usize, parts.addr(), count as usize, 0, 0, 0) };
+    let result =
+        if waits_modelled(file) { when_ready(file, POLL_OUT, None, ask) } else { answer_to_all(file, ask) };
+    answer_of(result) as isize
+}
+
+#[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
+mod pipes {
+    use super::{answer_of, c_int, door, system};
+    use crate::epoll::note_pair;
+
+    #[used]
+    static KEEP: (
+        unsafe extern "C" fn(*mut [c_int; 2]) -> c_int,
+        unsafe extern "C" fn(*mut [c_int; 2], c_int) -> c_int,
+    ) = (pipe, pipe2);
+
+    /// The C function of this name.
+    ///
+    /// # Safety
+    /// As the C function.
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn pipe(made: *mut [c_int; 2]) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe { pipe2(made, 0) }
+    }
+
+    /// The C function of this name.
+    ///
+    /// # Safety
+    /// As the C function.
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn pipe2(made: *mut [c_int; 2], flags: c_int) -> c_int {
+        // SAFETY: the caller's promise.
+        let result = unsafe { system::system(system::PIPE2, made.addr(), flags as usize, 0, 0, 0, 0) };
+        if result == 0 && door::is_modelled() {
+            // SAFETY: the system has written the two.
+            note_pair(unsafe { *made });
+        }
+        answer_of(result) as c_int
+    }
+}
