@@ -136,7 +136,15 @@ impl Record {
                 Conclusion::Incomplete(format!("{reason}, and it was not searched bound by bound"))
             }
             Verdict::RunOnce => Conclusion::RunOnce,
-            Verdict::Unmodelled { reason } => Conclusion::Unmodelled(reason.clone()),
+            Verdict::Unmodelled { reason } => {
+                let before = self.proved_bound().map_or_else(String::new, |bound| {
+                    format!(
+                        "; that came up in a later bound: no execution with at most {} failed before",
+                        preemptions(bound)
+                    )
+                });
+                Conclusion::Unmodelled(format!("{reason}{before}"))
+            }
             Verdict::FailsAsExpected { message, stale } => {
                 let how = if *stale { ", in an execution with a stale value" } else { "" };
                 Conclusion::FailsAsExpected(first_line(message) + how)
@@ -295,6 +303,7 @@ mod tests {
         let incomplete = Verdict::Incomplete { reason: "stopped by the limit on executions".into() };
         let exhausted = Verdict::Holds { last: true, exhausted: true, expects_failure: false };
         let unmet = Verdict::Holds { last: false, exhausted: false, expects_failure: true };
+        let unmodelled = |reason: &str| Verdict::Unmodelled { reason: reason.to_owned() };
         let table = [
             (vec![HOLDS, HOLDS, HOLDS], "no failure in any execution with at most 2 preemptions"),
             (vec![HOLDS, exhausted], "no failure in any execution (exhaustive)"),
@@ -304,11 +313,18 @@ mod tests {
             ),
             (vec![incomplete], "stopped by the limit on executions at bound 0: nothing is proved"),
             (vec![unmet], "it should panic, but no failure in any execution with at most 0 preemptions"),
+            (vec![unmodelled("it is no model")], "it is no model"),
+            (
+                vec![HOLDS, HOLDS, unmodelled("it is no model")],
+                "it is no model; that came up in a later bound: no execution with at most 1 preemption failed before",
+            ),
         ];
         for (verdicts, expected) in table {
             let conclusion = tally(vec![verdicts]).records[0].conclusion();
-            let (Conclusion::Proved(text) | Conclusion::Incomplete(text) | Conclusion::Failed(text)) =
-                conclusion
+            let (Conclusion::Proved(text)
+            | Conclusion::Incomplete(text)
+            | Conclusion::Unmodelled(text)
+            | Conclusion::Failed(text)) = conclusion
             else {
                 panic!("{conclusion:?}");
             };
