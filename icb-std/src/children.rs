@@ -50,6 +50,9 @@ unsafe extern "C" fn fork() -> c_int {
     call_handlers(HANDLERS[..count].iter().rev().map(|handlers| &handlers.before));
     // SAFETY: the caller's promise.
     let child = unsafe { fork() };
+    if child == 0 && door::active() {
+        door::IS_FORKED.store(true, Ordering::Relaxed);
+    }
     call_handlers(HANDLERS[..count].iter().map(|handlers| match child {
         0 => &handlers.in_child,
         _ => &handlers.in_parent,

@@ -72,8 +72,12 @@ fn somebody_unwinds() -> bool {
 /// while it unwinds: what is dropped then wakes others and waits for them, and they are threads of the model.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) fn is_modelled() -> bool {
-    active() && !engine_works()
+    active() && !engine_works() && !IS_FORKED.load(::std::sync::atomic::Ordering::Relaxed)
 }
+
+/// This process has been forked by the program under test: what it asks the system for, on its way to another program, is no part of the model.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) static IS_FORKED: ::std::sync::atomic::AtomicBool = ::std::sync::atomic::AtomicBool::new(false);
 
 /// How long what is done apart waits for a thread of the system.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -78,10 +78,10 @@ fn waits_modelled(file: c_int) -> bool {
 
 /// Asks the system about files, without waiting.
 fn ask(asked: &mut [Asked]) -> c_long {
-    let zero = [0_i64; 2];
+    let mut zero = [0_i64; 2];
     let (start, count) = (asked.as_mut_ptr().addr(), asked.len());
     // SAFETY: the files and the time are there.
-    unsafe { system(system::PPOLL, start, count, (&raw const zero).addr(), 0, 8, 0) }
+    unsafe { system(system::PPOLL, start, count, (&raw mut zero).addr(), 0, 8, 0) }
 }
 
 /// An option of a socket.
@@ -171,8 +171,9 @@ unsafe extern "C" fn poll(asked: *mut Asked, count: c_ulong, timeout: c_int) -> 
     let files = || unsafe { ::std::slice::from_raw_parts_mut(asked, count as usize) };
     let is_ours = || files().iter().all(|one| one.file < 0 || is_between_threads(one.file));
     if count == 0 || timeout == 0 || !door::is_modelled() || !is_ours() {
-        let time = time.map(|time| [time.as_secs() as i64, i64::from(time.subsec_nanos())]);
-        let time = time.as_ref().map_or(0, |time| (&raw const *time).addr());
+        // The system writes there how much is left.
+        let mut time = time.map(|time| [time.as_secs() as i64, i64::from(time.subsec_nanos())]);
+        let time = time.as_mut().map_or(0, |time| (&raw mut *time).addr());
         // SAFETY: the caller's promise.
         return answer_of(unsafe { system(system::PPOLL, asked.addr(), count as usize, time, 0, 8, 0) })
             as c_int;

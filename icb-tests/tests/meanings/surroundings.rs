@@ -7,6 +7,7 @@ use icb_std::{env, thread};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -364,6 +365,17 @@ fn a_process() {
     assert_eq!(thread.join().unwrap().stdout, b"hello\n");
 }
 
+/// The same by `fork`: what the copy of this process does is no part of the model.
+fn a_forked_process() {
+    let thread = thread::spawn(|| {
+        let mut command = Command::new("echo");
+        // SAFETY: it does nothing.
+        unsafe { command.arg("hello").pre_exec(|| Ok(())) };
+        command.output().unwrap()
+    });
+    assert_eq!(thread.join().unwrap().stdout, b"hello\n");
+}
+
 #[test]
 fn threads_wait_for_one_another_in_pipes() {
     let deadlock = Some((FailureKind::Deadlock, 0));
@@ -377,6 +389,7 @@ fn threads_wait_for_one_another_in_pipes() {
         ("a_read_with_a_limit", a_read_with_a_limit, PANIC),
         ("messages", messages, None),
         ("a_process", a_process, None),
+        ("a_forked_process", a_forked_process, None),
     ];
     for reduction in [Reduction::None, Reduction::default()] {
         check_verdicts(&plain().max_bound(1).reduction(reduction), table);
