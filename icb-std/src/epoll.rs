@@ -58,6 +58,10 @@ pub(crate) struct Files {
     known: Vec<c_int>,
     /// Which of these are sockets or pipes. A duplicate (`dup(2)`) is the same one.
     sockets: Vec<Identity>,
+    /// Those that have not been closed, and which they are.
+    made: Vec<(c_int, Identity)>,
+    /// Those that wait for connections.
+    listeners: Vec<c_int>,
     /// Interest lists.
     lists: Vec<c_int>,
     /// Such a socket is waited for.
@@ -75,6 +79,8 @@ const NONE: Files = Files {
     inside: Vec::new(),
     known: Vec::new(),
     sockets: Vec::new(),
+    made: Vec::new(),
+    listeners: Vec::new(),
     lists: Vec::new(),
     has_sockets: false,
     has_outside: false,
@@ -105,11 +111,17 @@ impl Files {
     }
 }
 
-fn identity(file: c_int) -> Identity {
+/// What the system says of a file. Device and number come first; one that is not there has zeros.
+fn status(file: c_int) -> [u64; 18] {
     let mut status = [0_u64; 18];
-    // SAFETY: a file's status takes 144 bytes at most; device and number come first. A file that is not there has none.
+    // SAFETY: a file's status takes 144 bytes at most.
     unsafe { system(system::FSTAT, file as usize, status.as_mut_ptr().addr(), 0, 0, 0, 0) };
-    [status[0], status[1]]
+    status
+}
+
+fn identity(file: c_int) -> Identity {
+    let [device, number, ..] = status(file);
+    [device, number]
 }
 
 /// Whether the program handles some signal: it may come at any time, and its handler may write (as `tokio`'s does, to a pair of sockets that
@@ -141,9 +153,22 @@ pub(crate) fn files() -> OwnGuard<'static, Files> {
 fn note(change: impl FnOnce(&mut Files)) {
     let mut files = files();
     if !::std::mem::replace(&mut files.is_known, true) {
-        door::on_execution_end(Box::new(|| drop(::std::mem::replace(&mut *self::files(), NONE))));
+        door::on_execution_end(Box::new(forget));
     }
     change(&mut files);
+}
+
+/// The execution is over. Threads that were left where they were have left their files open, too, and there are only so many.
+fn forget() {
+    let gone = ::std::mem::replace(&mut *files(), NONE);
+    if door::stacks_were_left() {
+        for &(file, made) in &gone.made {
+            if identity(file) == made {
+                // SAFETY: nobody goes on who knows it.
+                unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) };
+            }
+        }
+    }
 }
 
 /// Waits until something has been written, or for so long. `true`: that time is over.
@@ -238,7 +263,10 @@ unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
     // SAFETY: the caller's promise.
     let made = answer_of(unsafe { system(system::EPOLL_CREATE1, flags as usize, 0, 0, 0, 0, 0) }) as c_int;
     if made >= 0 && door::is_modelled() {
-        note(|files| files.lists.push(made));
+        note(|files| {
+            files.lists.push(made);
+            files.made.push((made, identity(made)));
+        });
     }
     made
 }
@@ -256,6 +284,7 @@ pub(crate) unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
         note(|files| {
             files.inside.push(made);
             files.known.push(made);
+            files.made.push((made, identity(made)));
         });
     }
     made
@@ -283,7 +312,49 @@ pub(crate) fn note_pair(pair: [c_int; 2]) {
         files.inside.extend(pair);
         files.known.extend(pair);
         files.sockets.extend(pair.map(identity));
+        files.made.extend(pair.map(|one| (one, identity(one))));
     });
+}
+
+/// Another process is started, which may have the pipes that there are: what it does to them is no part of the model.
+#[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
+pub(crate) fn forget_pipes() {
+    const S_IFMT: u64 = 0o170_000;
+    const S_IFIFO: u64 = 0o010_000;
+    let is_pipe = |file: c_int| status(file)[3] & S_IFMT == S_IFIFO;
+    let mut files = files();
+    let pipes: Vec<c_int> = files.inside.iter().copied().filter(|&file| is_pipe(file)).collect();
+    let identities: Vec<Identity> = pipes.iter().map(|&file| identity(file)).collect();
+    files.inside.retain(|file| !pipes.contains(file));
+    files.known.retain(|file| !pipes.contains(file));
+    files.sockets.retain(|identity| !identities.contains(identity));
+}
+
+/// In an execution: this is a socket by which its threads find each other; whether it is one that waits for connections.
+pub(crate) fn note_own_socket(socket: c_int, listens: bool) {
+    note(|files| {
+        files.inside.push(socket);
+        files.known.push(socket);
+        files.sockets.push(identity(socket));
+        if files.made.iter().all(|&(known, _)| known != socket) {
+            files.made.push((socket, identity(socket)));
+        }
+        if listens {
+            files.listeners.push(socket);
+        }
+    });
+}
+
+/// Whether some socket that waits for connections is this one.
+pub(crate) fn is_listener(socket: c_int) -> bool {
+    let files = files();
+    let is_same = |own: &c_int| *own == socket || identity(*own) == identity(socket);
+    files.listeners.iter().any(is_same)
+}
+
+/// Whether this is so of some socket that waits for connections.
+pub(crate) fn is_any_listener(is: impl Fn(c_int) -> bool) -> bool {
+    files().listeners.iter().any(|&own| is(own))
 }
 
 /// Does something to a file. If it is one of the execution's own: alone, as it depends on what others do to it.
@@ -315,7 +386,7 @@ fn ask_and_tell_all(ask: impl FnOnce() -> c_long) -> c_long {
     })
 }
 
-fn alone<R>(ask: impl FnOnce() -> R) -> R {
+pub(crate) fn alone<R>(ask: impl FnOnce() -> R) -> R {
     door::without_unwinding(|| {
         let _held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
         ask()
@@ -383,7 +454,10 @@ unsafe extern "C" fn send(file: c_int, bytes: *const c_void, count: usize, flags
 unsafe extern "C" fn close(file: c_int) -> c_int {
     let ask = || {
         if door::is_modelled() {
-            files().inside.retain(|&known| known != file);
+            let mut files = files();
+            files.inside.retain(|&known| known != file);
+            files.listeners.retain(|&known| known != file);
+            files.made.retain(|&(known, _)| known != file);
         }
         // SAFETY: the caller's promise.
         unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) }

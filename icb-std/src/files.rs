@@ -293,10 +293,7 @@ static FILE_UNLOCKED: Condvar = Condvar::of_file_locks();
 impl Locks {
     fn insert(&mut self, file: c_int) {
         if !mem::replace(&mut self.is_used, true) {
-            door::on_execution_end(Box::new(|| {
-                let mut locks = LOCKS.lock();
-                (locks.count, locks.is_full, locks.is_used) = (0, false, false);
-            }));
+            door::on_execution_end(Box::new(forget_locks));
         }
         self.remove(file);
         match (self.held.get_mut(self.count), open_file(file)) {
@@ -320,6 +317,18 @@ impl Locks {
         let which = open_file(file);
         self.is_full || self.held[..self.count].iter().any(|(_, held)| Some(*held) == which)
     }
+}
+
+/// The execution is over: what threads that were left where they were have locked is not locked for the next one.
+fn forget_locks() {
+    let mut locks = LOCKS.lock();
+    for &(file, which) in &locks.held[..locks.count] {
+        if open_file(file) == Some(which) {
+            // SAFETY: the call takes numbers only.
+            unsafe { system(system::FLOCK, file as usize, LOCK_NO_MORE as usize, 0, 0, 0, 0) };
+        }
+    }
+    (locks.count, locks.is_full, locks.is_used) = (0, false, false);
 }
 
 /// The C function `flock`.

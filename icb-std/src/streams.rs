@@ -56,7 +56,11 @@ static HAS_CHILDREN: AtomicBool = AtomicBool::new(false);
 /// In an execution: another process is started.
 #[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
 pub(crate) fn child_begins() {
-    if door::is_modelled() && !HAS_CHILDREN.swap(true, Ordering::Relaxed) {
+    if !door::is_modelled() {
+        return;
+    }
+    door::aside(crate::epoll::forget_pipes);
+    if !HAS_CHILDREN.swap(true, Ordering::Relaxed) {
         door::on_execution_end(Box::new(|| HAS_CHILDREN.store(false, Ordering::Relaxed)));
     }
 }
@@ -85,7 +89,7 @@ fn ask(asked: &mut [Asked]) -> c_long {
 }
 
 /// An option of a socket.
-fn option<T: Copy>(file: c_int, name: usize, nothing: T) -> Option<T> {
+pub(crate) fn option<T: Copy>(file: c_int, name: usize, nothing: T) -> Option<T> {
     let mut value = nothing;
     let mut size = size_of::<T>() as u32;
     let (value_at, size_at) = ((&raw mut value).addr(), (&raw mut size).addr());
@@ -235,7 +239,7 @@ unsafe extern "C" fn writev(file: c_int, parts: *const c_void, count: c_int) -> 
 
 #[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
 mod pipes {
-    use super::{answer_of, c_int, door, system};
+    use super::{HAS_CHILDREN, Ordering, answer_of, c_int, door, system};
     use crate::epoll::note_pair;
 
     #[used]
@@ -262,7 +266,7 @@ mod pipes {
     unsafe extern "C" fn pipe2(made: *mut [c_int; 2], flags: c_int) -> c_int {
         // SAFETY: the caller's promise.
         let result = unsafe { system::system(system::PIPE2, made.addr(), flags as usize, 0, 0, 0, 0) };
-        if result == 0 && door::is_modelled() {
+        if result == 0 && door::is_modelled() && !HAS_CHILDREN.load(Ordering::Relaxed) {
             // SAFETY: the system has written the two.
             note_pair(unsafe { *made });
         }

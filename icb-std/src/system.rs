@@ -21,10 +21,17 @@ mod numbers {
     pub(crate) const READV: c_long = 19;
     pub(crate) const WRITEV: c_long = 20;
     pub(crate) const SENDFILE: c_long = 40;
+    pub(crate) const CONNECT: c_long = 42;
     pub(crate) const SENDTO: c_long = 44;
     pub(crate) const RECVFROM: c_long = 45;
+    pub(crate) const SENDMSG: c_long = 46;
+    pub(crate) const RECVMSG: c_long = 47;
     pub(crate) const SHUTDOWN: c_long = 48;
+    pub(crate) const BIND: c_long = 49;
+    pub(crate) const LISTEN: c_long = 50;
+    pub(crate) const GETSOCKNAME: c_long = 51;
     pub(crate) const SOCKETPAIR: c_long = 53;
+    pub(crate) const SETSOCKOPT: c_long = 54;
     pub(crate) const GETSOCKOPT: c_long = 55;
     pub(crate) const FCNTL: c_long = 72;
     pub(crate) const FLOCK: c_long = 73;
@@ -50,6 +57,7 @@ mod numbers {
     pub(crate) const EPOLL_PWAIT: c_long = 281;
     pub(crate) const TIMERFD_CREATE: c_long = 283;
     pub(crate) const FALLOCATE: c_long = 285;
+    pub(crate) const ACCEPT4: c_long = 288;
     pub(crate) const EVENTFD2: c_long = 290;
     pub(crate) const EPOLL_CREATE1: c_long = 291;
     #[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
@@ -103,11 +111,19 @@ mod numbers {
     #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const GETTID: c_long = 178;
     pub(crate) const SOCKETPAIR: c_long = 199;
+    pub(crate) const BIND: c_long = 200;
+    pub(crate) const LISTEN: c_long = 201;
+    pub(crate) const CONNECT: c_long = 203;
+    pub(crate) const GETSOCKNAME: c_long = 204;
     pub(crate) const SENDTO: c_long = 206;
     pub(crate) const RECVFROM: c_long = 207;
+    pub(crate) const SETSOCKOPT: c_long = 208;
     pub(crate) const GETSOCKOPT: c_long = 209;
     pub(crate) const SHUTDOWN: c_long = 210;
+    pub(crate) const SENDMSG: c_long = 211;
+    pub(crate) const RECVMSG: c_long = 212;
     pub(crate) const MUNMAP: c_long = 215;
+    pub(crate) const ACCEPT4: c_long = 242;
     pub(crate) const RENAMEAT2: c_long = 276;
     pub(crate) const GETRANDOM: c_long = 278;
     pub(crate) const MEMBARRIER: c_long = 283;

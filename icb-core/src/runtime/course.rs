@@ -10,10 +10,20 @@ use crate::program::{Chooser, End, Observer, Outcome};
 use crate::trace::{Failure, FailureKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Threads that cannot be unwound, over all executions of a program: what each has allocated is never freed.
 const MAX_LEFT_BEHIND: u32 = 40_000;
+
+/// Whether the last execution has left threads that could not be unwound. (One exploration runs at a time.)
+static STACKS_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Whether the execution that is over has left threads where they were, with what they own: for what is done at its end
+/// ([`on_execution_end`](super::on_execution_end)).
+#[must_use]
+pub fn stacks_were_left() -> bool {
+    STACKS_LEFT.load(Ordering::Relaxed)
+}
 
 impl CoroutineProgram {
     /// Memory is not to be had without end.
@@ -70,6 +80,7 @@ impl CoroutineProgram {
             Some(End::Failed(_)) => e.settings.unwind_failed,
             _ => true,
         });
+        STACKS_LEFT.store(false, Ordering::Relaxed);
         let count = self.running.with(|e| {
             e.giving_up = true;
             e.attend();
@@ -118,6 +129,7 @@ impl CoroutineProgram {
             self.running.with(|e| e.pool.put(coroutine));
         } else {
             coroutine.leak();
+            STACKS_LEFT.store(true, Ordering::Relaxed);
             self.running.with(|e| {
                 e.left_behind += u32::from(unwind || is_left);
                 e.left_panicking |= life == Life::Live && e.threads[thread].unwinding;

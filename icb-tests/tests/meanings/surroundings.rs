@@ -1,4 +1,4 @@
-//! What threads share beside memory: files, their locks, the environment, pipes.
+//! What threads share beside memory: files, their locks, the environment, pipes, sockets.
 
 use crate::{Verdict, check_verdicts, executions, plain, verdict};
 use icb_std::model::{FailureKind, Granularity, Reduction};
@@ -6,7 +6,8 @@ use icb_std::sync::Mutex;
 use icb_std::{env, thread};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -357,6 +358,100 @@ fn messages() {
     assert_eq!(here.recv(&mut [0; 8000]).unwrap(), 6000);
     assert_eq!(here.recv(&mut [0; 8000]).unwrap(), 10);
     thread.join().unwrap();
+}
+
+/// A listener on this machine, and its address.
+fn listener() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+fn a_connection_there_and_back() {
+    let (listener, address) = listener();
+    let thread = thread::spawn(move || {
+        let mut text = [0; 4];
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut text).unwrap();
+        stream.write_all(&text).unwrap();
+    });
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"ping").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    thread.join().unwrap();
+    assert_eq!(text, "ping");
+}
+
+fn who_connects_first_is_accepted_first() {
+    let (listener, address) = listener();
+    let clients = [1, 2].map(|number| {
+        thread::spawn(move || TcpStream::connect(address).unwrap().write_all(&[number]).unwrap())
+    });
+    let mut numbers = Vec::new();
+    for _ in 0..2 {
+        listener.accept().unwrap().0.read_to_end(&mut numbers).unwrap();
+    }
+    for client in clients {
+        client.join().unwrap();
+    }
+    assert_eq!(numbers, [1, 2]);
+}
+
+fn both_ends_read_first() {
+    let (listener, address) = listener();
+    let thread = thread::spawn(move || listener.accept().unwrap().0.read_exact(&mut [0]).unwrap());
+    TcpStream::connect(address).unwrap().read_exact(&mut [0]).unwrap();
+    thread.join().unwrap();
+}
+
+/// Nobody is there yet, or not any more, or in time.
+fn a_listener_for_a_moment() {
+    let (listener, address) = listener();
+    let thread = thread::spawn(move || drop(listener));
+    let connected = TcpStream::connect(address);
+    thread.join().unwrap();
+    assert!(connected.is_ok());
+}
+
+fn datagrams_there_and_back() {
+    let [here, there] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    let to = there.local_addr().unwrap();
+    let thread = thread::spawn(move || {
+        let mut text = [0; 8];
+        let (size, from) = there.recv_from(&mut text).unwrap();
+        there.send_to(&text[..size], from).unwrap();
+    });
+    here.send_to(b"ping", to).unwrap();
+    assert_eq!(here.recv(&mut [0; 8]).unwrap(), 4);
+    thread.join().unwrap();
+}
+
+fn a_socket_in_the_file_system() {
+    let directory = Directory::new("socket");
+    let path = directory.0.join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let thread = thread::spawn(move || UnixStream::connect(path).unwrap().write_all(b"x").unwrap());
+    let mut text = String::new();
+    listener.accept().unwrap().0.read_to_string(&mut text).unwrap();
+    thread.join().unwrap();
+    assert_eq!(text, "x");
+}
+
+#[test]
+fn threads_connect_to_one_another() {
+    let deadlock = Some((FailureKind::Deadlock, 0));
+    let table: &[(&str, fn(), Verdict)] = &[
+        ("a_connection_there_and_back", a_connection_there_and_back, None),
+        ("who_connects_first", who_connects_first_is_accepted_first, Some((FailureKind::Panic, 0))),
+        ("both_ends_read_first", both_ends_read_first, deadlock),
+        ("a_listener_for_a_moment", a_listener_for_a_moment, PANIC),
+        ("datagrams_there_and_back", datagrams_there_and_back, None),
+        ("a_socket_in_the_file_system", a_socket_in_the_file_system, None),
+    ];
+    for reduction in [Reduction::None, Reduction::default()] {
+        check_verdicts(&plain().max_bound(1).reduction(reduction), table);
+    }
 }
 
 /// What another process writes is waited for as ever.
