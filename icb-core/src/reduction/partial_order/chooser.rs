@@ -308,6 +308,11 @@ impl PartialOrder {
 
     /// The outcome of a step that this execution is the first to take, or takes with another outcome.
     fn choose_outcome(&mut self, point: &BranchPoint, place: u64) -> u32 {
+        if self.cursor == 0 && !self.nodes.is_empty() {
+            // What was foreseen has not come, and nothing has been asked for before.
+            self.diverge(0);
+            return 0;
+        }
         assert!(self.cursor > 0, "the default reduction explores outcomes of steps, and none was chosen yet");
         let position = self.branch_cursor;
         self.branch_cursor += 1;
