@@ -16,7 +16,7 @@ pub(crate) use icb_core::runtime::{
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{
     OwnGuard, engine_works, futex_used, is_alone, is_foreign, memory_unmapped, mixed, random_key,
-    stacks_were_left, without_unwinding,
+    stacks_were_left, was_stopped_half_way, without_unwinding,
 };
 #[cfg(all(
     target_os = "linux",

@@ -11,11 +11,11 @@
 //! leaves the model.
 
 use crate::door::{self, OwnGuard, OwnLock};
-use crate::files;
 use crate::streams;
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
 use crate::time::WaitingTime;
+use crate::{file_locks, files};
 use ::std::ffi::{c_int, c_long, c_uint, c_void};
 use ::std::sync::PoisonError;
 use ::std::time::Duration;
@@ -462,5 +462,5 @@ unsafe extern "C" fn close(file: c_int) -> c_int {
         // SAFETY: the caller's promise.
         unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) }
     };
-    answer_of(ask_alone(file, || files::closing(file, ask))) as c_int
+    answer_of(ask_alone(file, || file_locks::closing(file, ask))) as c_int
 }

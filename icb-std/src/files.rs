@@ -1,32 +1,26 @@
-//! Files, as threads share them: this file defines the C functions by which programs open, look for, move, remove, read, write and lock them (those that `std::fs` calls,
+//! Files, as threads share them: this file defines the C functions by which programs open, look for, move, remove, read and write them (those that `std::fs` calls,
 //! and some more). In an execution each tells first what is looked at or changed ([`surroundings`](crate::surroundings)): the directories, what a file contains,
-//! or both; and a thread that waits for a lock of a file (`flock(2)`) lets others go on. The files are the system's own, and stay as an execution leaves them.
+//! or both. The files are the system's own, and stay as an execution leaves them, but for what is made in one that is stopped half-way ([`made_files`]).
 //!
 //! Modelled as one object: all directories, with who may do what. As one object each: regular files, with their positions. Not modelled: files that are mapped into memory, locks of parts of files
 //! (`fcntl(2)`, which belong to processes), what other processes do, what does not come by these functions (inline assembly), and where the tool or
 //! `std` look for the program's own code ([`is_of_no_matter`]), which they do while they hold locks that the model does not see.
 
-use crate::door::{self, OwnLock, Which};
+use crate::door::{self, Which};
+use crate::made_files;
 use crate::surroundings::{contents, directories};
-use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
 use ::std::ffi::{CStr, c_char, c_int, c_long, c_uint};
-use ::std::mem;
 use ::std::os::unix::ffi::OsStrExt;
-use ::std::sync::{OnceLock, PoisonError};
+use ::std::sync::OnceLock;
 
-const AT_FDCWD: c_int = -100;
+pub(crate) const AT_FDCWD: c_int = -100;
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
-const AT_REMOVEDIR: c_int = 0x200;
+pub(crate) const AT_REMOVEDIR: c_int = 0x200;
 const O_CREAT: c_int = 0o100;
 const O_TRUNC: c_int = 0o1000;
 const S_IFMT: u32 = 0o170_000;
 const S_IFREG: u32 = 0o100_000;
-const LOCK_SHARED: c_int = 1;
-const LOCK_EXCLUSIVE: c_int = 2;
-const LOCK_NOT_WAITING: c_int = 4;
-const LOCK_NO_MORE: c_int = 8;
-const EAGAIN: c_long = 11;
 /// The last of the standard streams, which may go to files: `std` holds a lock of its own while it writes there.
 const LAST_STANDARD: c_int = 2;
 
@@ -45,7 +39,7 @@ fn regular(status: &Status) -> Option<Which> {
 }
 
 /// Which regular file an open one is.
-fn open_file(file: c_int) -> Option<Which> {
+pub(crate) fn open_file(file: c_int) -> Option<Which> {
     let mut status = [0; 18];
     // SAFETY: there is room for a file's status.
     let result = unsafe { system(system::FSTAT, file as usize, status.as_mut_ptr().addr(), 0, 0, 0, 0) };
@@ -152,7 +146,77 @@ unsafe fn system_call(number: c_long, arguments: &[usize]) -> c_long {
     unsafe { system(number, argument(0), argument(1), argument(2), argument(3), argument(4), argument(5)) }
 }
 
-type Path = *const c_char;
+pub(crate) type Path = *const c_char;
+
+/// Declares the C functions that may make something, in terms of one that does it in a directory.
+macro_rules! making_functions {
+    ($($name:ident($($argument:ident: $type:ty),*) is $does:ident($($value:expr),*);)*) => {
+        $(
+            #[doc = concat!("The C function `", stringify!($name), "`.")]
+            ///
+            /// # Safety
+            /// As the C function.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+                // SAFETY: the caller's promise.
+                answer_of(unsafe { $does($($value),*) }) as c_int
+            }
+        )*
+
+        /// Keeps the functions in every program that is linked with this crate.
+        #[used]
+        static KEEP_MAKING: MakingFunctions = MakingFunctions { $($name),* };
+
+        #[expect(dead_code, reason = "what is kept is the functions, for C code")]
+        struct MakingFunctions {
+            $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
+        }
+    };
+}
+
+making_functions! {
+    open(path: Path, flags: c_int, mode: c_uint) is open_in(AT_FDCWD, path, flags, mode);
+    open64(path: Path, flags: c_int, mode: c_uint) is open_in(AT_FDCWD, path, flags, mode);
+    openat(at: c_int, path: Path, flags: c_int, mode: c_uint) is open_in(at, path, flags, mode);
+    openat64(at: c_int, path: Path, flags: c_int, mode: c_uint) is open_in(at, path, flags, mode);
+    mkdir(path: Path, mode: c_uint) is make_directory_in(AT_FDCWD, path, mode);
+    mkdirat(at: c_int, path: Path, mode: c_uint) is make_directory_in(at, path, mode);
+}
+
+/// # Safety
+/// As `openat(2)`.
+unsafe fn open_in(at: c_int, path: Path, flags: c_int, mode: c_uint) -> c_long {
+    opens(at, path, flags);
+    let may_make = flags & O_CREAT != 0 && door::is_modelled() && identity_at(at, path).is_none();
+    // SAFETY: the caller's promise.
+    let opened =
+        unsafe { system(system::OPENAT, at as usize, path.addr(), flags as usize, mode as usize, 0, 0) };
+    if may_make && opened >= 0 {
+        made_files::note(at, path);
+    }
+    opened
+}
+
+/// # Safety
+/// As `mkdirat(2)`.
+unsafe fn make_directory_in(at: c_int, path: Path, mode: c_uint) -> c_long {
+    names(path, true);
+    // SAFETY: the caller's promise.
+    let made = unsafe { system(system::MKDIRAT, at as usize, path.addr(), mode as usize, 0, 0, 0) };
+    if made == 0 && door::is_modelled() {
+        made_files::note(at, path);
+    }
+    made
+}
+
+/// Device and number of what has this path, whatever it is.
+pub(crate) fn identity_at(at: c_int, path: Path) -> Option<Which> {
+    let mut status: Status = [0; 18];
+    let (at, flags) = (at as usize, AT_SYMLINK_NOFOLLOW as usize);
+    // SAFETY: there is room for a file's status; the path is the caller's, who hands it to the system as well.
+    let result = unsafe { system(system::FSTATAT, at, path.addr(), status.as_mut_ptr().addr(), flags, 0, 0) };
+    (result == 0).then_some([status[0], status[1]])
+}
 
 fn opens(directory: c_int, path: Path, flags: c_int) {
     names(path, flags & O_CREAT != 0);
@@ -163,14 +227,6 @@ fn opens(directory: c_int, path: Path, flags: c_int) {
 }
 
 functions! {
-    open(path: Path, flags: c_int, mode: c_uint)
-        tells opens(AT_FDCWD, path, flags), calls OPENAT(AT_FDCWD, path.addr(), flags, mode);
-    open64(path: Path, flags: c_int, mode: c_uint)
-        tells opens(AT_FDCWD, path, flags), calls OPENAT(AT_FDCWD, path.addr(), flags, mode);
-    openat(at: c_int, path: Path, flags: c_int, mode: c_uint)
-        tells opens(at, path, flags), calls OPENAT(at, path.addr(), flags, mode);
-    openat64(at: c_int, path: Path, flags: c_int, mode: c_uint)
-        tells opens(at, path, flags), calls OPENAT(at, path.addr(), flags, mode);
     stat(path: Path, status: usize)
         tells status_of(AT_FDCWD, path, 0, false), calls FSTATAT(AT_FDCWD, path.addr(), status, 0);
     stat64(path: Path, status: usize)
@@ -195,10 +251,6 @@ functions! {
         tells names(path, false), calls READLINKAT(AT_FDCWD, path.addr(), bytes, size);
     readlinkat(at: c_int, path: Path, bytes: usize, size: usize)
         tells names(path, false), calls READLINKAT(at, path.addr(), bytes, size);
-    mkdir(path: Path, mode: c_uint)
-        tells names(path, true), calls MKDIRAT(AT_FDCWD, path.addr(), mode);
-    mkdirat(at: c_int, path: Path, mode: c_uint)
-        tells names(path, true), calls MKDIRAT(at, path.addr(), mode);
     rmdir(path: Path)
         tells names(path, true), calls UNLINKAT(AT_FDCWD, path.addr(), AT_REMOVEDIR);
     unlink(path: Path)
@@ -268,133 +320,6 @@ fn status_at(at: c_int, path: Path, flags: c_int) {
 fn copies(from: c_int, to: c_int) {
     look_into(from, true);
     look_into(to, true);
-}
-
-/// So many locks are known at a time.
-const MAX_LOCKS: usize = 64;
-
-/// The locks of the running execution: the file as it is open, and which it is.
-struct Locks {
-    held: [(c_int, Which); MAX_LOCKS],
-    count: usize,
-    /// There have been more at a time.
-    is_full: bool,
-    /// It is known that all this is to be forgotten.
-    is_used: bool,
-}
-
-static LOCKS: OwnLock<Locks> =
-    OwnLock::new(Locks { held: [(0, [0; 2]); MAX_LOCKS], count: 0, is_full: false, is_used: false });
-/// Held while a file is locked, and while a lock is let go.
-static FILE_LOCKS: Mutex<()> = Mutex::new(());
-/// A lock has been let go.
-static FILE_UNLOCKED: Condvar = Condvar::of_file_locks();
-
-impl Locks {
-    fn insert(&mut self, file: c_int) {
-        if !mem::replace(&mut self.is_used, true) {
-            door::on_execution_end(Box::new(forget_locks));
-        }
-        self.remove(file);
-        match (self.held.get_mut(self.count), open_file(file)) {
-            (Some(free), Some(which)) => {
-                *free = (file, which);
-                self.count += 1;
-            }
-            _ => self.is_full = true,
-        }
-    }
-
-    fn remove(&mut self, file: c_int) {
-        if let Some(at) = self.held[..self.count].iter().position(|(held, _)| *held == file) {
-            self.count -= 1;
-            self.held[at] = self.held[self.count];
-        }
-    }
-
-    /// Whether a thread of the execution may have locked what this file is.
-    fn holds(&self, file: c_int) -> bool {
-        let which = open_file(file);
-        self.is_full || self.held[..self.count].iter().any(|(_, held)| Some(*held) == which)
-    }
-}
-
-/// The execution is over: what threads that were left where they were have locked is not locked for the next one.
-fn forget_locks() {
-    let mut locks = LOCKS.lock();
-    for &(file, which) in &locks.held[..locks.count] {
-        if open_file(file) == Some(which) {
-            // SAFETY: the call takes numbers only.
-            unsafe { system(system::FLOCK, file as usize, LOCK_NO_MORE as usize, 0, 0, 0, 0) };
-        }
-    }
-    (locks.count, locks.is_full, locks.is_used) = (0, false, false);
-}
-
-/// The C function `flock`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn flock(file: c_int, action: c_int) -> c_int {
-    // SAFETY: the caller's promise.
-    let ask = |action: c_int| unsafe { system(system::FLOCK, file as usize, action as usize, 0, 0, 0, 0) };
-    let result = if door::is_modelled() { lock_modelled(file, action, &ask) } else { ask(action) };
-    answer_of(result) as c_int
-}
-
-fn lock_modelled(file: c_int, action: c_int, ask: &dyn Fn(c_int) -> c_long) -> c_long {
-    let waits = action & (LOCK_EXCLUSIVE | LOCK_SHARED) != 0 && action & LOCK_NOT_WAITING == 0;
-    let ask = || {
-        let result = ask(action | LOCK_NOT_WAITING);
-        if result == 0 {
-            let mut locks = LOCKS.lock();
-            if action & LOCK_NO_MORE == 0 { locks.insert(file) } else { locks.remove(file) }
-        }
-        result
-    };
-    door::without_unwinding(|| {
-        // Who is alone waits for nobody: what cannot be had then is tried in the usual way.
-        let is_alone = door::is_alone();
-        if is_alone {
-            let result = ask();
-            if !waits || result != -EAGAIN {
-                return result;
-            }
-        }
-        let mut held = FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let result = ask();
-            if result == 0 && action & (LOCK_NO_MORE | LOCK_SHARED) != 0 {
-                FILE_UNLOCKED.notify_all();
-            }
-            if !waits || result != -EAGAIN {
-                return result;
-            }
-            if !LOCKS.lock().holds(file) {
-                drop(held);
-                door::outside("it waits for a lock of a file that another process holds");
-                return result;
-            }
-            held = FILE_UNLOCKED.wait(held).unwrap_or_else(PoisonError::into_inner);
-        }
-    })
-}
-
-/// Closes a file, which lets go of its lock.
-pub(crate) fn closing(file: c_int, close: impl FnOnce() -> c_long) -> c_long {
-    if !door::is_modelled() || !LOCKS.lock().is_used || open_file(file).is_none() {
-        return close();
-    }
-    door::without_unwinding(|| {
-        let held = (!door::is_alone()).then(|| FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner));
-        let result = close();
-        LOCKS.lock().remove(file);
-        if held.is_some() {
-            FILE_UNLOCKED.notify_all();
-        }
-        result
-    })
 }
 
 /// The functions that the C library alone can do, as what is in a directory is in its memory.

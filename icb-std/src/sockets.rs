@@ -8,6 +8,8 @@
 
 use crate::door::{self, OwnLock};
 use crate::epoll::{FILE_READY, alone, answer_to_all, is_any_listener, is_listener, note_own_socket};
+use crate::files::AT_FDCWD;
+use crate::made_files;
 use crate::streams::{is_at_once, option, reads, writes};
 use crate::surroundings::directories;
 use crate::system::{self, answer_of, system};
@@ -199,6 +201,14 @@ unsafe extern "C" fn bind(socket: c_int, address: *const c_void, size: c_uint) -
         let chosen = somewhere.and_then(|local| bind_somewhere(socket, &local, is_stream));
         chosen.unwrap_or_else(ask)
     });
+    if result == 0
+        && let Some(path) = local.as_ref().filter(|local| family(local) == AF_UNIX).map(name)
+        && let Some(path) = path.first().filter(|&&first| first != 0).map(|_| path)
+    {
+        let mut end_with_zero = [0; 111];
+        end_with_zero[..path.len()].copy_from_slice(path);
+        made_files::note(AT_FDCWD, end_with_zero.as_ptr().cast());
+    }
     // Who is bound to all addresses may be about to talk to others.
     if result == 0 && is_of_messages(socket) && local.is_some_and(|local| !is_any(&local)) {
         note_own_socket(socket, false);

@@ -12,7 +12,7 @@ use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use crate::report::notice;
 use cargo_metadata::{Artifact, BuildScript, Message, Package, PackageId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -181,6 +181,8 @@ fn files(made: &Made) -> Vec<&str> {
 pub(crate) struct Recipe<'a> {
     options: &'a BuildArgs,
     directory: PathBuf,
+    /// What cargo calls the members: their names may be those of packages that they depend on, too (an older version of themselves, say).
+    members: BTreeMap<String, String>,
     /// If the packages know nothing of icb.
     zero: Option<Zero>,
     /// Whether accesses to plain memory are reported.
@@ -211,13 +213,27 @@ impl<'a> Recipe<'a> {
         let profile = options.profile().unwrap_or_else(|| "icb".to_owned());
         let directory = workspace.directory.clone();
         let (accesses, hooks) = (Decision::default(), PathBuf::new());
-        Ok(Recipe { options, directory, zero: None, accesses, hooks, config, triple, tell_triple, profile })
+        let members = workspace.specs();
+        Ok(Recipe {
+            options,
+            directory,
+            members,
+            zero: None,
+            accesses,
+            hooks,
+            config,
+            triple,
+            tell_triple,
+            profile,
+        })
     }
 
     /// The command that builds the tests of a selection.
     fn tests(&self, targets: &TargetArgs, environment: swap::Environment) -> Result<Command, Error> {
         let mut command = self.command("test")?;
         command.args(["--no-run", "--message-format=json-render-diagnostics"]);
+        let package = targets.package.iter().map(|name| self.members.get(name).unwrap_or(name).clone());
+        let targets = TargetArgs { package: package.collect(), ..targets.clone() };
         command.args(targets.to_cargo()).args(self.options.features_to_cargo()).envs(environment);
         Ok(command)
     }

@@ -6,7 +6,7 @@ use super::tests::TargetId;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package, PackageId, TargetKind};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::PathBuf;
 
@@ -89,6 +89,11 @@ impl Workspace {
     /// A member by its name.
     pub(crate) fn member(&self, name: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.name.as_str() == name)
+    }
+
+    /// How cargo tells each member from all other packages.
+    pub(crate) fn specs(&self) -> BTreeMap<String, String> {
+        self.packages.iter().map(|package| (package.name.to_string(), package.id.repr.clone())).collect()
     }
 
     /// The names of all members.

@@ -18,6 +18,15 @@ const MAX_LEFT_BEHIND: u32 = 40_000;
 /// Whether the last execution has left threads that could not be unwound. (One exploration runs at a time.)
 static STACKS_LEFT: AtomicBool = AtomicBool::new(false);
 
+/// Whether the last execution has not come to the test's end, or has failed there.
+static IS_HALF_WAY: AtomicBool = AtomicBool::new(false);
+
+/// Whether the execution that is over has not come to the test's end, or has failed there: what the test would have done then remains to be done.
+#[must_use]
+pub fn was_stopped_half_way() -> bool {
+    IS_HALF_WAY.load(Ordering::Relaxed)
+}
+
 /// Whether the execution that is over has left threads where they were, with what they own: for what is done at its end
 /// ([`on_execution_end`](super::on_execution_end)).
 #[must_use]
@@ -82,6 +91,7 @@ impl CoroutineProgram {
         });
         STACKS_LEFT.store(false, Ordering::Relaxed);
         let count = self.running.with(|e| {
+            IS_HALF_WAY.store(!matches!(e.end, Some(End::Passed)), Ordering::Relaxed);
             e.giving_up = true;
             e.attend();
             let all_are_over = e.ended_count == e.thread_count && !e.has_large_stacks;

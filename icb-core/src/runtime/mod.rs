@@ -80,7 +80,7 @@ pub use calls::{
     thread_path, unpark, without_unwinding,
 };
 pub use coroutine::{running_stack, try_stack};
-pub use course::stacks_were_left;
+pub use course::{stacks_were_left, was_stopped_half_way};
 pub use execution::Settings;
 pub use foreign::is_foreign;
 pub use futexes::futex_used;
