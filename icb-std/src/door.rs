@@ -4,19 +4,19 @@
 pub(crate) use icb_core::runtime::BEGIN_DATE;
 pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, AtomicType, Counts, Effect, Handle, InitialState, ObjectInit, OwnLock, Registers,
-    Surroundings, ThreadBody, ThreadEnd, ThreadMain, Which, active, apart, aside, atomic, atomic_exchange,
-    caught, cell, cell_end, cell_pointer_end, count, count_acquired, count_is_known, count_last, count_left,
-    count_met, current, enter_static, epoch, fence, fence_by_exchange, giving_up, go_no_further, has_left,
-    initial_bytes, is_apart, is_finished, join, join_parking, know_panic_hook, leave, leave_apart,
-    leave_value, let_go, limited, local, local_destroyed, look_at_end, note_registers, now, on_execution_end,
-    outside, panic_handled, panicking, panics_are_seen, park, patient_now, pause_with, resumes_unwinding,
-    set_local, spawn, surroundings_used, take_over, thread_key, thread_name, thread_path, unpark, unseen,
-    value_goes, value_gone,
+    Surroundings, SurroundingsUse, ThreadBody, ThreadEnd, ThreadMain, Which, active, apart, aside, atomic,
+    atomic_exchange, caught, cell, cell_end, cell_pointer_end, count, count_acquired, count_is_known,
+    count_last, count_left, count_met, current, enter_static, epoch, fence, fence_by_exchange, giving_up,
+    go_no_further, has_left, initial_bytes, is_apart, is_finished, join, join_parking, know_panic_hook,
+    leave, leave_apart, leave_value, let_go, limited, local, local_destroyed, look_at_end, note_registers,
+    now, on_execution_end, outside, panic_handled, panicking, panics_are_seen, park, patient_now, pause_with,
+    resumes_unwinding, set_local, spawn, surroundings_used, take_over, thread_key, thread_name, thread_path,
+    unpark, unseen, value_goes, value_gone,
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{
-    OwnGuard, engine_works, futex_used, is_alone, is_foreign, memory_unmapped, mixed, random_key,
-    stacks_were_left, was_stopped_half_way, without_unwinding,
+    OwnGuard, engine_works, futex_used, is_alone, is_foreign, memory_unmapped, mixed, on_deadlock,
+    random_key, stacks_were_left, was_stopped_half_way, without_unwinding,
 };
 #[cfg(all(
     target_os = "linux",

@@ -6,7 +6,7 @@
 pub use ::std::env::*;
 
 use crate::door::{self, OwnLock};
-use crate::surroundings::environment;
+use crate::surroundings::{about_to_use, environment};
 use ::std::ffi::{OsStr, OsString};
 use ::std::io;
 use ::std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ fn note_variable(key: &OsStr) {
 /// Mirrors `std::env::var`.
 #[track_caller]
 pub fn var<K: AsRef<OsStr>>(key: K) -> Result<String, VarError> {
-    environment(false);
+    about_to_use(&[environment(false)]);
     ::std::env::var(key)
 }
 
@@ -74,7 +74,7 @@ pub fn var<K: AsRef<OsStr>>(key: K) -> Result<String, VarError> {
 #[must_use]
 #[track_caller]
 pub fn var_os<K: AsRef<OsStr>>(key: K) -> Option<OsString> {
-    environment(false);
+    about_to_use(&[environment(false)]);
     ::std::env::var_os(key)
 }
 
@@ -82,7 +82,7 @@ pub fn var_os<K: AsRef<OsStr>>(key: K) -> Option<OsString> {
 #[must_use]
 #[track_caller]
 pub fn vars() -> Vars {
-    environment(false);
+    about_to_use(&[environment(false)]);
     ::std::env::vars()
 }
 
@@ -90,7 +90,7 @@ pub fn vars() -> Vars {
 #[must_use]
 #[track_caller]
 pub fn vars_os() -> VarsOs {
-    environment(false);
+    about_to_use(&[environment(false)]);
     ::std::env::vars_os()
 }
 
@@ -102,7 +102,7 @@ pub fn vars_os() -> VarsOs {
 #[rustc_deprecated_safe_2024(audit_that = "the environment access only happens in single-threaded code")]
 #[track_caller]
 pub unsafe fn set_var<K: AsRef<OsStr>, V: AsRef<OsStr>>(key: K, value: V) {
-    environment(true);
+    about_to_use(&[environment(true)]);
     note_variable(key.as_ref());
     // SAFETY: the caller's promise.
     unsafe { ::std::env::set_var(key, value) };
@@ -116,7 +116,7 @@ pub unsafe fn set_var<K: AsRef<OsStr>, V: AsRef<OsStr>>(key: K, value: V) {
 #[rustc_deprecated_safe_2024(audit_that = "the environment access only happens in single-threaded code")]
 #[track_caller]
 pub unsafe fn remove_var<K: AsRef<OsStr>>(key: K) {
-    environment(true);
+    about_to_use(&[environment(true)]);
     note_variable(key.as_ref());
     // SAFETY: the caller's promise.
     unsafe { ::std::env::remove_var(key) };
@@ -125,14 +125,14 @@ pub unsafe fn remove_var<K: AsRef<OsStr>>(key: K) {
 /// Mirrors `std::env::current_dir`.
 #[track_caller]
 pub fn current_dir() -> io::Result<PathBuf> {
-    environment(false);
+    about_to_use(&[environment(false)]);
     ::std::env::current_dir()
 }
 
 /// Mirrors `std::env::set_current_dir`.
 #[track_caller]
 pub fn set_current_dir<P: AsRef<Path>>(path: P) -> io::Result<()> {
-    environment(true);
+    about_to_use(&[environment(true)]);
     note(|before| {
         if before.directory.is_none() {
             before.directory = ::std::env::current_dir().ok();
@@ -145,7 +145,7 @@ pub fn set_current_dir<P: AsRef<Path>>(path: P) -> io::Result<()> {
 #[must_use]
 #[track_caller]
 pub fn temp_dir() -> PathBuf {
-    environment(false);
+    about_to_use(&[environment(false)]);
     ::std::env::temp_dir()
 }
 
@@ -153,6 +153,6 @@ pub fn temp_dir() -> PathBuf {
 #[must_use]
 #[track_caller]
 pub fn home_dir() -> Option<PathBuf> {
-    environment(false);
+    about_to_use(&[environment(false)]);
     ::std::env::home_dir()
 }

@@ -55,7 +55,7 @@ pub(crate) struct Files {
     /// Those that only the process itself writes to. Whoever does may wake somebody.
     inside: Vec<c_int>,
     /// Those, and what they were before they were closed: whether that has happened already is not asked.
-    known: Vec<c_int>,
+    known: Vec<(c_int, Identity)>,
     /// Which of these are sockets or pipes. A duplicate (`dup(2)`) is the same one.
     sockets: Vec<Identity>,
     /// Those that have not been closed, and which they are.
@@ -93,7 +93,10 @@ impl Files {
     }
 
     pub(crate) fn is_known(&self, file: c_int) -> bool {
-        self.known.contains(&file) || self.is_socket(file)
+        // A number that has been closed is known, until something else has got it.
+        let is_it =
+            |known: &(c_int, Identity)| known.0 == file && [known.1, [0, 0]].contains(&identity(file));
+        self.known.iter().any(is_it) || self.is_socket(file)
     }
 
     fn is_inside(&self, file: c_int) -> bool {
@@ -119,9 +122,17 @@ fn status(file: c_int) -> [u64; 18] {
     status
 }
 
-fn identity(file: c_int) -> Identity {
+pub(crate) fn identity(file: c_int) -> Identity {
     let [device, number, ..] = status(file);
     [device, number]
+}
+
+pub(crate) fn is_pipe(file: c_int) -> bool {
+    const S_IFMT: u64 = 0o170_000;
+    const S_IFIFO: u64 = 0o010_000;
+    // The mode stands behind the count of links, or before it.
+    let mode = if cfg!(target_arch = "x86_64") { status(file)[3] } else { status(file)[2] };
+    mode & S_IFMT == S_IFIFO
 }
 
 /// Whether the program handles some signal: it may come at any time, and its handler may write (as `tokio`'s does, to a pair of sockets that
@@ -283,7 +294,7 @@ pub(crate) unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
     if made >= 0 && door::is_modelled() {
         note(|files| {
             files.inside.push(made);
-            files.known.push(made);
+            files.known.push((made, identity(made)));
             files.made.push((made, identity(made)));
         });
     }
@@ -310,7 +321,7 @@ unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, mad
 pub(crate) fn note_pair(pair: [c_int; 2]) {
     note(|files| {
         files.inside.extend(pair);
-        files.known.extend(pair);
+        files.known.extend(pair.map(|one| (one, identity(one))));
         files.sockets.extend(pair.map(identity));
         files.made.extend(pair.map(|one| (one, identity(one))));
     });
@@ -319,14 +330,11 @@ pub(crate) fn note_pair(pair: [c_int; 2]) {
 /// Another process is started, which may have the pipes that there are: what it does to them is no part of the model.
 #[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
 pub(crate) fn forget_pipes() {
-    const S_IFMT: u64 = 0o170_000;
-    const S_IFIFO: u64 = 0o010_000;
-    let is_pipe = |file: c_int| status(file)[3] & S_IFMT == S_IFIFO;
     let mut files = files();
     let pipes: Vec<c_int> = files.inside.iter().copied().filter(|&file| is_pipe(file)).collect();
     let identities: Vec<Identity> = pipes.iter().map(|&file| identity(file)).collect();
     files.inside.retain(|file| !pipes.contains(file));
-    files.known.retain(|file| !pipes.contains(file));
+    files.known.retain(|(file, _)| !pipes.contains(file));
     files.sockets.retain(|identity| !identities.contains(identity));
 }
 
@@ -334,7 +342,7 @@ pub(crate) fn forget_pipes() {
 pub(crate) fn note_own_socket(socket: c_int, listens: bool) {
     note(|files| {
         files.inside.push(socket);
-        files.known.push(socket);
+        files.known.push((socket, identity(socket)));
         files.sockets.push(identity(socket));
         if files.made.iter().all(|&(known, _)| known != socket) {
             files.made.push((socket, identity(socket)));
@@ -415,9 +423,10 @@ unsafe extern "C" fn read(file: c_int, bytes: *mut c_void, count: usize) -> isiz
 #[unsafe(no_mangle)]
 unsafe extern "C" fn recv(file: c_int, bytes: *mut c_void, count: usize, flags: c_int) -> isize {
     // SAFETY: the caller's promise.
-    let ask =
-        || unsafe { system(system::RECVFROM, file as usize, bytes.addr(), count, flags as usize, 0, 0) };
-    answer_of(streams::reads(file, streams::is_at_once(flags), ask)) as isize
+    let ask = |at: usize, count| unsafe {
+        system(system::RECVFROM, file as usize, bytes.addr() + at, count, flags as usize, 0, 0)
+    };
+    answer_of(streams::receives(file, flags, count, ask)) as isize
 }
 
 /// The C function of this name.

@@ -2,7 +2,7 @@
 //! asked without waiting. Not modelled: locks that another process holds (the test leaves the model), and those of `fcntl(2)`, which belong to processes.
 
 use crate::door::{self, OwnLock, Which};
-use crate::files::open_file;
+use crate::epoll::identity;
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
 use ::std::ffi::{c_int, c_long};
@@ -14,6 +14,8 @@ const LOCK_EXCLUSIVE: c_int = 2;
 const LOCK_NOT_WAITING: c_int = 4;
 const LOCK_NO_MORE: c_int = 8;
 const EAGAIN: c_long = 11;
+/// Stands for a file that has been closed.
+const CLOSED: c_int = -1;
 
 /// Keeps the function below in every program that is linked with this crate.
 #[used]
@@ -45,12 +47,19 @@ impl Locks {
             door::on_execution_end(Box::new(forget_locks));
         }
         self.remove(file);
-        match (self.held.get_mut(self.count), open_file(file)) {
-            (Some(free), Some(which)) => {
-                *free = (file, which);
+        match self.held.get_mut(self.count) {
+            Some(free) => {
+                *free = (file, identity(file));
                 self.count += 1;
             }
-            _ => self.is_full = true,
+            None => self.is_full = true,
+        }
+    }
+
+    /// It is closed; a duplicate may have the lock still.
+    fn close(&mut self, file: c_int) {
+        if let Some(held) = self.held[..self.count].iter_mut().find(|(held, _)| *held == file) {
+            held.0 = CLOSED;
         }
     }
 
@@ -63,8 +72,8 @@ impl Locks {
 
     /// Whether a thread of the execution may have locked what this file is.
     fn holds(&self, file: c_int) -> bool {
-        let which = open_file(file);
-        self.is_full || self.held[..self.count].iter().any(|(_, held)| Some(*held) == which)
+        let which = identity(file);
+        self.is_full || self.held[..self.count].iter().any(|(_, held)| *held == which)
     }
 }
 
@@ -72,7 +81,7 @@ impl Locks {
 fn forget_locks() {
     let mut locks = LOCKS.lock();
     for &(file, which) in &locks.held[..locks.count] {
-        if open_file(file) == Some(which) {
+        if file != CLOSED && identity(file) == which {
             // SAFETY: the call takes numbers only.
             unsafe { system(system::FLOCK, file as usize, LOCK_NO_MORE as usize, 0, 0, 0, 0) };
         }
@@ -132,13 +141,13 @@ fn lock_modelled(file: c_int, action: c_int, ask: &dyn Fn(c_int) -> c_long) -> c
 
 /// Closes a file, which lets go of its lock.
 pub(crate) fn closing(file: c_int, close: impl FnOnce() -> c_long) -> c_long {
-    if !door::is_modelled() || !LOCKS.lock().is_used || open_file(file).is_none() {
+    if !door::is_modelled() || !LOCKS.lock().is_used || !LOCKS.lock().holds(file) {
         return close();
     }
     door::without_unwinding(|| {
         let held = (!door::is_alone()).then(|| FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner));
         let result = close();
-        LOCKS.lock().remove(file);
+        LOCKS.lock().close(file);
         if held.is_some() {
             FILE_UNLOCKED.notify_all();
         }

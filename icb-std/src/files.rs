@@ -8,7 +8,7 @@
 
 use crate::door::{self, Which};
 use crate::made_files;
-use crate::surroundings::{contents, directories};
+use crate::surroundings::{about_to_use, contents, directories, environment};
 use crate::system::{self, answer_of, system};
 use ::std::ffi::{CStr, c_char, c_int, c_long, c_uint};
 use ::std::os::unix::ffi::OsStrExt;
@@ -78,33 +78,49 @@ fn is_of_no_matter(path: *const c_char) -> bool {
     path.strip_prefix(&own[..]).is_some_and(|rest| !own.is_empty() && rest.first() == Some(&b'/'))
 }
 
-/// The calling thread is about to look for what has this path, or to change that.
-fn names(path: *const c_char, write: bool) {
-    if door::is_modelled() && !is_of_no_matter(path) {
-        door::without_unwinding(|| directories(write));
+/// The calling thread is about to look for what has this path in that directory, or to change that, and to look at the file there, or to change it (`Some(true)`).
+fn path_used(at: c_int, path: Path, write: bool, flags: c_int, file: Option<bool>) {
+    if !door::is_modelled() || is_of_no_matter(path) {
+        return;
     }
+    let file = file.and_then(|write| Some(contents(file_at(at, path, flags)?, write)));
+    // SAFETY: the path of a C function.
+    let is_relative = at == AT_FDCWD && unsafe { *path } != b'/' as c_char;
+    let names = directories(write);
+    door::without_unwinding(|| match (file, is_relative) {
+        (None, false) => about_to_use(&[names]),
+        (None, true) => about_to_use(&[names, environment(false)]),
+        (Some(file), false) => about_to_use(&[names, file]),
+        (Some(file), true) => about_to_use(&[names, file, environment(false)]),
+    });
 }
 
-/// The same, and to look at the file there.
-fn status_of(directory: c_int, path: *const c_char, flags: c_int, write: bool) {
-    if door::is_modelled() && !is_of_no_matter(path) {
-        door::without_unwinding(|| {
-            directories(false);
-            if let Some(file) = file_at(directory, path, flags) {
-                contents(file, write);
-            }
-        });
-    }
+/// The calling thread is about to look for what has this path, or to change that.
+fn names(path: Path, write: bool) {
+    path_used(AT_FDCWD, path, write, 0, None);
+}
+
+/// The same, and to look at the file there, or to change it.
+fn status_of(at: c_int, path: Path, flags: c_int, write: bool) {
+    path_used(at, path, false, flags, Some(write));
 }
 
 /// The calling thread is about to look into this open file, or to change it. Reading goes on from where one has been, and changes that.
 pub(crate) fn look_into(file: c_int, write: bool) {
-    if file > LAST_STANDARD
-        && door::is_modelled()
-        && let Some(file) = open_file(file)
-    {
-        door::without_unwinding(|| contents(file, write));
+    if let Some(file) = file_of_model(file) {
+        door::without_unwinding(|| about_to_use(&[contents(file, write)]));
     }
+}
+
+/// The calling thread is about to look at what is known of this open file, or to change it: where it is (how many names it has) and what it contains.
+fn look_at(file: c_int, write: bool) {
+    if let Some(file) = file_of_model(file) {
+        door::without_unwinding(|| about_to_use(&[directories(write), contents(file, write)]));
+    }
+}
+
+fn file_of_model(file: c_int) -> Option<Which> {
+    if file > LAST_STANDARD && door::is_modelled() { open_file(file) } else { None }
 }
 
 /// Declares C functions that first tell what is done, and then do it by a system call. Arguments and results are as wide as a register: what C declares as
@@ -200,7 +216,7 @@ unsafe fn open_in(at: c_int, path: Path, flags: c_int, mode: c_uint) -> c_long {
 /// # Safety
 /// As `mkdirat(2)`.
 unsafe fn make_directory_in(at: c_int, path: Path, mode: c_uint) -> c_long {
-    names(path, true);
+    path_used(at, path, true, 0, None);
     // SAFETY: the caller's promise.
     let made = unsafe { system(system::MKDIRAT, at as usize, path.addr(), mode as usize, 0, 0, 0) };
     if made == 0 && door::is_modelled() {
@@ -219,11 +235,7 @@ pub(crate) fn identity_at(at: c_int, path: Path) -> Option<Which> {
 }
 
 fn opens(directory: c_int, path: Path, flags: c_int) {
-    names(path, flags & O_CREAT != 0);
-    if flags & O_TRUNC != 0 && door::is_modelled() && !is_of_no_matter(path) {
-        let file = file_at(directory, path, 0);
-        door::without_unwinding(|| file.into_iter().for_each(|file| contents(file, true)));
-    }
+    path_used(directory, path, flags & O_CREAT != 0, 0, (flags & O_TRUNC != 0).then_some(true));
 }
 
 functions! {
@@ -242,21 +254,21 @@ functions! {
     statx(at: c_int, path: Path, flags: c_int, mask: c_uint, status: usize)
         tells status_at(at, path, flags), calls STATX(at, path.addr(), flags, mask, status);
     fstat(file: c_int, status: usize)
-        tells look_into(file, false), calls FSTAT(file, status);
+        tells look_at(file, false), calls FSTAT(file, status);
     fstat64(file: c_int, status: usize)
-        tells look_into(file, false), calls FSTAT(file, status);
+        tells look_at(file, false), calls FSTAT(file, status);
     access(path: Path, mode: c_int)
         tells names(path, false), calls FACCESSAT(AT_FDCWD, path.addr(), mode);
     readlink(path: Path, bytes: usize, size: usize)
         tells names(path, false), calls READLINKAT(AT_FDCWD, path.addr(), bytes, size);
     readlinkat(at: c_int, path: Path, bytes: usize, size: usize)
-        tells names(path, false), calls READLINKAT(at, path.addr(), bytes, size);
+        tells path_used(at, path, false, 0, None), calls READLINKAT(at, path.addr(), bytes, size);
     rmdir(path: Path)
         tells names(path, true), calls UNLINKAT(AT_FDCWD, path.addr(), AT_REMOVEDIR);
     unlink(path: Path)
         tells names(path, true), calls UNLINKAT(AT_FDCWD, path.addr(), 0);
     unlinkat(at: c_int, path: Path, flags: c_int)
-        tells names(path, true), calls UNLINKAT(at, path.addr(), flags);
+        tells path_used(at, path, true, 0, None), calls UNLINKAT(at, path.addr(), flags);
     rename(from: Path, to: Path)
         tells names(from, true), calls RENAMEAT2(AT_FDCWD, from.addr(), AT_FDCWD, to.addr(), 0);
     renameat(at: c_int, from: Path, to_at: c_int, to: Path)
@@ -274,7 +286,27 @@ functions! {
     chmod(path: Path, mode: c_uint)
         tells names(path, true), calls FCHMODAT(AT_FDCWD, path.addr(), mode);
     fchmod(file: c_int, mode: c_uint)
-        tells door::is_modelled().then(|| door::without_unwinding(|| directories(true))), calls FCHMOD(file, mode);
+        tells look_at(file, true), calls FCHMOD(file, mode);
+    chown(path: Path, user: c_uint, group: c_uint)
+        tells names(path, true), calls FCHOWNAT(AT_FDCWD, path.addr(), user, group, 0);
+    lchown(path: Path, user: c_uint, group: c_uint)
+        tells names(path, true), calls FCHOWNAT(AT_FDCWD, path.addr(), user, group, AT_SYMLINK_NOFOLLOW);
+    fchownat(at: c_int, path: Path, user: c_uint, group: c_uint, flags: c_int)
+        tells path_used(at, path, true, 0, None), calls FCHOWNAT(at, path.addr(), user, group, flags);
+    fchown(file: c_int, user: c_uint, group: c_uint)
+        tells look_at(file, true), calls FCHOWN(file, user, group);
+    futimens(file: c_int, times: usize)
+        tells look_at(file, true), calls UTIMENSAT(file, 0, times, 0);
+    utimensat(at: c_int, path: Path, times: usize, flags: c_int)
+        tells path_used(at, path, true, 0, None), calls UTIMENSAT(at, path.addr(), times, flags);
+    preadv(file: c_int, parts: usize, count: c_int, offset: isize)
+        tells look_into(file, false), calls PREADV(file, parts, count, offset, 0);
+    preadv64(file: c_int, parts: usize, count: c_int, offset: isize)
+        tells look_into(file, false), calls PREADV(file, parts, count, offset, 0);
+    pwritev(file: c_int, parts: usize, count: c_int, offset: isize)
+        tells look_into(file, true), calls PWRITEV(file, parts, count, offset, 0);
+    pwritev64(file: c_int, parts: usize, count: c_int, offset: isize)
+        tells look_into(file, true), calls PWRITEV(file, parts, count, offset, 0);
     truncate(path: Path, size: isize)
         tells status_of(AT_FDCWD, path, 0, true), calls TRUNCATE(path.addr(), size);
     truncate64(path: Path, size: isize)
@@ -311,21 +343,25 @@ functions! {
 fn status_at(at: c_int, path: Path, flags: c_int) {
     // SAFETY: the path of a C function, if there is one.
     if path.is_null() || unsafe { *path == 0 } {
-        look_into(at, false);
+        look_at(at, false);
     } else {
         status_of(at, path, flags & AT_SYMLINK_NOFOLLOW, false);
     }
 }
 
 fn copies(from: c_int, to: c_int) {
-    look_into(from, true);
-    look_into(to, true);
+    let [from, to] = [from, to].map(|file| file_of_model(file).map(|file| contents(file, true)));
+    door::without_unwinding(|| match (from, to) {
+        (Some(from), Some(to)) => about_to_use(&[from, to]),
+        (Some(one), None) | (None, Some(one)) => about_to_use(&[one]),
+        (None, None) => {}
+    });
 }
 
 /// The functions that the C library alone can do, as what is in a directory is in its memory.
 #[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
 mod of_the_library {
-    use super::{Path, directories, door, names};
+    use super::{Path, about_to_use, directories, door, names};
     use crate::c_library::Real;
     use ::std::ffi::c_void;
     use ::std::mem::transmute;
@@ -366,7 +402,7 @@ mod of_the_library {
 
     fn look() {
         if door::is_modelled() {
-            door::without_unwinding(|| directories(false));
+            door::without_unwinding(|| about_to_use(&[directories(false)]));
         }
     }
 }

@@ -7,11 +7,11 @@
 //! model. Of ports that the program leaves to the system (`bind` to port 0) each execution of a process has the same.
 
 use crate::door::{self, OwnLock};
-use crate::epoll::{FILE_READY, alone, answer_to_all, is_any_listener, is_listener, note_own_socket};
+use crate::epoll::{FILE_READY, alone, is_any_listener, is_listener, note_own_socket};
 use crate::files::AT_FDCWD;
 use crate::made_files;
-use crate::streams::{is_at_once, option, reads, writes};
-use crate::surroundings::directories;
+use crate::streams::{is_at_once, option, reads, receives, writes};
+use crate::surroundings::{about_to_use, directories};
 use crate::system::{self, answer_of, system};
 use ::std::ffi::{c_int, c_long, c_uint, c_void};
 use ::std::mem;
@@ -192,12 +192,13 @@ unsafe extern "C" fn bind(socket: c_int, address: *const c_void, size: c_uint) -
     if local.is_none() || !door::is_modelled() {
         return answer_of(ask()) as c_int;
     }
-    if local.as_ref().is_some_and(|local| family(local) == AF_UNIX) {
-        door::without_unwinding(|| directories(true));
-    }
     let is_stream = option(socket, SO_TYPE, 0_i32) == Some(SOCK_STREAM);
     let somewhere = local.filter(|local| family(local) != AF_UNIX && local.0[2..4] == [0; 2]);
+    let is_file = local.as_ref().is_some_and(|local| family(local) == AF_UNIX);
     let result = alone(|| {
+        if is_file {
+            about_to_use(&[directories(true)]);
+        }
         let chosen = somewhere.and_then(|local| bind_somewhere(socket, &local, is_stream));
         chosen.unwrap_or_else(ask)
     });
@@ -302,18 +303,18 @@ unsafe extern "C" fn recvfrom(
     size: *mut c_uint,
 ) -> isize {
     // SAFETY: the caller's promise.
-    let ask = || unsafe {
+    let ask = |at: usize, count| unsafe {
         system(
             system::RECVFROM,
             socket as usize,
-            bytes.addr(),
+            bytes.addr() + at,
             count,
             flags as usize,
             address.addr(),
             size.addr(),
         )
     };
-    answer_of(reads(socket, is_at_once(flags), ask)) as isize
+    answer_of(receives(socket, flags, count, ask)) as isize
 }
 
 /// The C function of this name.
@@ -355,7 +356,7 @@ unsafe extern "C" fn recvmsg(socket: c_int, message: *mut c_void, flags: c_int) 
     answer_of(reads(socket, is_at_once(flags), ask)) as isize
 }
 
-/// The C function of this name. (What does not fit waits for the system.)
+/// The C function of this name.
 ///
 /// # Safety
 /// As the C function.
@@ -363,7 +364,8 @@ unsafe extern "C" fn recvmsg(socket: c_int, message: *mut c_void, flags: c_int) 
 unsafe extern "C" fn sendmsg(socket: c_int, message: *const c_void, flags: c_int) -> isize {
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::SENDMSG, socket as usize, message.addr(), flags as usize, 0, 0, 0) };
-    answer_of(answer_to_all(socket, ask)) as isize
+    // Of what does not fit a part is sent, as `sendmsg(2)` may.
+    answer_of(writes(socket, is_at_once(flags), 0, |_, _| ask())) as isize
 }
 
 #[cfg(test)]

@@ -5,13 +5,15 @@
 //! Not modelled: what may be written to from outside: files of a program that has started another process, or that handles signals; sockets that are no pair; and pipes where the mirror does
 //! not see that a process is started (other systems than x86-64 Linux with glibc). A thread that waits there waits for the system.
 
-use crate::door;
+use crate::door::{self, OwnLock};
 use crate::epoll::{
-    FILE_EVENTS, FILE_READY, answer_to_all, ask_alone, files, handles_signals, wait_for_change,
+    FILE_EVENTS, FILE_READY, Held, alone, answer_to_all, ask_alone, files, handles_signals, is_pipe,
+    wait_for_change,
 };
 use crate::system::{self, answer_of, system};
 use crate::time::WaitingTime;
 use ::std::ffi::{c_int, c_long, c_ulong, c_void};
+use ::std::mem;
 use ::std::sync::PoisonError;
 use ::std::sync::atomic::{AtomicBool, Ordering};
 use ::std::time::Duration;
@@ -19,15 +21,18 @@ use ::std::time::Duration;
 const POLL_IN: i16 = 1;
 const POLL_OUT: i16 = 4;
 const F_GETFL: usize = 3;
+const F_SETFL: usize = 4;
 const O_NONBLOCK: c_long = 0o4000;
 const MSG_DONTWAIT: c_int = 0x40;
+const MSG_WAITALL: c_int = 0x100;
 const SOL_SOCKET: usize = 1;
 const SO_TYPE: usize = 3;
 const SO_RCVTIMEO: usize = 20;
+const SO_SNDTIMEO: usize = 21;
 const SOCK_STREAM: i32 = 1;
 const EAGAIN: c_long = 11;
-/// So much fits where there is room at all; a pipe takes it as one.
-const PART: usize = 4096;
+/// So many files are waited for at a time, as far as they are looked at again.
+const MAX_WAITED_FOR: usize = 128;
 
 /// What `poll(2)` is asked about one file.
 #[repr(C)]
@@ -40,14 +45,15 @@ struct Asked {
 
 /// Keeps the functions below in every program that is linked with this crate.
 #[used]
-static KEEP: Functions = Functions { poll, shutdown, readv, writev };
+static KEEP: Functions = Functions { poll, ppoll, shutdown, readv, writev };
 
 #[expect(dead_code, reason = "what is kept is the functions, for C code")]
 struct Functions {
     poll: unsafe extern "C" fn(*mut Asked, c_ulong, c_int) -> c_int,
+    ppoll: unsafe extern "C" fn(*mut Asked, c_ulong, *const [i64; 2], *const c_void) -> c_int,
     shutdown: unsafe extern "C" fn(c_int, c_int) -> c_int,
     readv: unsafe extern "C" fn(c_int, *const c_void, c_int) -> isize,
-    writev: unsafe extern "C" fn(c_int, *const c_void, c_int) -> isize,
+    writev: unsafe extern "C" fn(c_int, *const [usize; 2], c_int) -> isize,
 }
 
 /// Whether the running execution has started another process, which has all its files.
@@ -98,25 +104,102 @@ pub(crate) fn option<T: Copy>(file: c_int, name: usize, nothing: T) -> Option<T>
     (result == 0).then_some(value)
 }
 
-/// How long a read of this file waits, if it is a socket with such a limit.
-fn reading_time(file: c_int) -> Option<WaitingTime> {
-    let [seconds, microseconds] = option(file, SO_RCVTIMEO, [0_i64; 2])?;
+/// How long a read of this file waits, or a write, if it is a socket with such a limit.
+fn limit(file: c_int, name: usize) -> Option<WaitingTime> {
+    let [seconds, microseconds] = option(file, name, [0_i64; 2])?;
     let time = Duration::new(seconds.unsigned_abs(), microseconds.unsigned_abs() as u32 * 1000);
     (!time.is_zero()).then(|| WaitingTime::new(time))
 }
 
-/// Does something to a file as soon as it is ready, and tells all who wait.
-fn when_ready(file: c_int, events: i16, time: Option<WaitingTime>, act: impl FnOnce() -> c_long) -> c_long {
+/// What threads wait for.
+struct WaitedFor {
+    files: [Asked; MAX_WAITED_FOR],
+    count: usize,
+    /// It is known that all this is to be forgotten, and who asks for it.
+    is_used: bool,
+}
+
+static WAITED_FOR: OwnLock<WaitedFor> = OwnLock::new(WaitedFor {
+    files: [Asked { file: -1, events: 0, found: 0 }; MAX_WAITED_FOR],
+    count: 0,
+    is_used: false,
+});
+
+/// Nobody can go on. Whether that is because somebody waits for what the model does not see: what others may write, or what has been written in a way of its own.
+fn comes_unseen() -> Option<&'static str> {
+    let mut waited_for = WAITED_FOR.lock();
+    let count = waited_for.count;
+    if count == 0 {
+        return None;
+    }
+    if HAS_CHILDREN.load(Ordering::Relaxed) {
+        return Some("it waits for what another process may write");
+    }
+    if handles_signals() {
+        return Some("it waits for what a signal's handler may write");
+    }
+    (ask(&mut waited_for.files[..count]) != 0).then_some(
+        "a file for which a thread waits has become ready in a way that is not seen (`vmsplice`, say)",
+    )
+}
+
+/// Waits for a change, for the sake of these files.
+fn wait_for_files(held: Held, asked: &[Asked], time: Option<WaitingTime>) -> (Held, bool) {
+    let mut waited_for = WAITED_FOR.lock();
+    if !mem::replace(&mut waited_for.is_used, true) {
+        door::on_deadlock(comes_unseen);
+        door::on_execution_end(Box::new(|| {
+            let mut waited_for = WAITED_FOR.lock();
+            (waited_for.count, waited_for.is_used) = (0, false);
+        }));
+    }
+    let known = asked.len().min(MAX_WAITED_FOR - waited_for.count);
+    for one in &asked[..known] {
+        let count = waited_for.count;
+        waited_for.files[count] = *one;
+        waited_for.count += 1;
+    }
+    drop(waited_for);
+    let result = wait_for_change(held, time.map(WaitingTime::left));
+    let mut waited_for = WAITED_FOR.lock();
+    for one in &asked[..known] {
+        let count = waited_for.count;
+        let is_it = |other: &Asked| (other.file, other.events) == (one.file, one.events);
+        if let Some(at) = waited_for.files[..count].iter().rposition(is_it) {
+            waited_for.files[at] = waited_for.files[count - 1];
+            waited_for.count -= 1;
+        }
+    }
+    drop(waited_for);
+    result
+}
+
+/// Does something to a file that would wait, without waiting. (Nobody else runs meanwhile who would see how.)
+fn at_once(file: c_int, act: &dyn Fn() -> c_long) -> c_long {
+    let set = |flags: c_long| {
+        // SAFETY: the call takes numbers only.
+        unsafe { system(system::FCNTL, file as usize, F_SETFL, flags as usize, 0, 0, 0) }
+    };
+    // SAFETY: as above.
+    let flags = unsafe { system(system::FCNTL, file as usize, F_GETFL, 0, 0, 0, 0) };
+    set(flags | O_NONBLOCK);
+    let result = act();
+    set(flags);
+    result
+}
+
+/// Does something to a file as soon as that is possible, and tells all who wait.
+fn when_ready(file: c_int, events: i16, time: Option<WaitingTime>, act: &dyn Fn() -> c_long) -> c_long {
     door::without_unwinding(|| {
         let mut held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if ask(&mut [Asked { file, events, found: 0 }]) != 0 {
-                let result = act();
+            let result = at_once(file, act);
+            if result != -EAGAIN {
                 FILE_READY.notify_all();
                 return result;
             }
             let is_over;
-            (held, is_over) = wait_for_change(held, time.map(WaitingTime::left));
+            (held, is_over) = wait_for_files(held, &[Asked { file, events, found: 0 }], time);
             if is_over && time.is_some() {
                 return -EAGAIN;
             }
@@ -125,11 +208,34 @@ fn when_ready(file: c_int, events: i16, time: Option<WaitingTime>, act: impl FnO
 }
 
 /// Reads a file by `act`, which does not wait if `at_once`.
-pub(crate) fn reads(file: c_int, at_once: bool, act: impl FnOnce() -> c_long) -> c_long {
+pub(crate) fn reads(file: c_int, at_once: bool, act: impl Fn() -> c_long) -> c_long {
     if at_once || !waits_modelled(file) {
         return ask_alone(file, act);
     }
-    when_ready(file, POLL_IN, reading_time(file), act)
+    when_ready(file, POLL_IN, limit(file, SO_RCVTIMEO), &act)
+}
+
+/// Reads so many bytes from a socket by `act`, which is told where they go and how many there are, with these flags.
+pub(crate) fn receives(
+    socket: c_int,
+    flags: c_int,
+    count: usize,
+    act: impl Fn(usize, usize) -> c_long,
+) -> c_long {
+    if flags & MSG_WAITALL == 0 || is_at_once(flags) || !waits_modelled(socket) {
+        return reads(socket, is_at_once(flags), || act(0, count));
+    }
+    let mut done = 0;
+    loop {
+        let result = reads(socket, false, || act(done, count - done));
+        if result <= 0 {
+            return if done > 0 { done as c_long } else { result };
+        }
+        done += result as usize;
+        if done >= count {
+            return done as c_long;
+        }
+    }
 }
 
 /// Writes so many bytes to a file by `act`, which is told where they begin and how many there are, and does not wait if `at_once`.
@@ -144,19 +250,23 @@ pub(crate) fn writes(
         let may_be_handler = door::is_modelled() && files().is_socket(file) && handles_signals();
         return if may_be_handler { act(0, count) } else { answer_to_all(file, || act(0, count)) };
     }
-    let is_of_messages = option(file, SO_TYPE, 0_i32).is_some_and(|kind| kind != SOCK_STREAM);
+    let is_stream = is_stream(file);
     let mut done = 0;
     loop {
-        let part = if is_of_messages { count } else { PART.min(count - done) };
-        let result = when_ready(file, POLL_OUT, None, || act(done, part));
+        let result = when_ready(file, POLL_OUT, limit(file, SO_SNDTIMEO), &|| act(done, count - done));
         if result < 0 {
             return if done > 0 { done as c_long } else { result };
         }
         done += result as usize;
-        if done >= count || is_of_messages {
+        if done >= count || !is_stream || result == 0 {
             return done as c_long;
         }
     }
+}
+
+/// Whether what is written there may be taken in parts: a pipe, or a socket that knows no messages.
+fn is_stream(file: c_int) -> bool {
+    is_pipe(file) || option(file, SO_TYPE, 0_i32) == Some(SOCK_STREAM)
 }
 
 /// Whether a flag of `send` and `recv` says that they are not to wait.
@@ -172,18 +282,54 @@ pub(crate) const fn is_at_once(flags: c_int) -> bool {
 unsafe extern "C" fn poll(asked: *mut Asked, count: c_ulong, timeout: c_int) -> c_int {
     let time = u64::try_from(timeout).ok().map(Duration::from_millis);
     // SAFETY: the caller's promise.
-    let files = || unsafe { ::std::slice::from_raw_parts_mut(asked, count as usize) };
+    answer_of(unsafe { poll_for(asked, count as usize, time, 0) }) as c_int
+}
+
+/// The C function of this name.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ppoll(
+    asked: *mut Asked,
+    count: c_ulong,
+    time: *const [i64; 2],
+    signals: *const c_void,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let time = unsafe { time.as_ref() };
+    let time = time.map(|time| Duration::new(time[0].unsigned_abs(), time[1].unsigned_abs() as u32));
+    // SAFETY: the caller's promise.
+    answer_of(unsafe { poll_for(asked, count as usize, time, signals.addr()) }) as c_int
+}
+
+/// # Safety
+/// As the C functions.
+unsafe fn poll_for(asked: *mut Asked, count: usize, time: Option<Duration>, signals: usize) -> c_long {
+    // SAFETY: the caller's promise.
+    let files = || unsafe { ::std::slice::from_raw_parts_mut(asked, count) };
     let is_ours = || files().iter().all(|one| one.file < 0 || is_between_threads(one.file));
-    if count == 0 || timeout == 0 || !door::is_modelled() || !is_ours() {
+    let real = || {
         // The system writes there how much is left.
         let mut time = time.map(|time| [time.as_secs() as i64, i64::from(time.subsec_nanos())]);
         let time = time.as_mut().map_or(0, |time| (&raw mut *time).addr());
         // SAFETY: the caller's promise.
-        return answer_of(unsafe { system(system::PPOLL, asked.addr(), count as usize, time, 0, 8, 0) })
-            as c_int;
+        unsafe { system(system::PPOLL, asked.addr(), count, time, signals, 8, 0) }
+    };
+    if !door::is_modelled() || signals != 0 || count > 0 && (asked.is_null() || !is_ours()) {
+        return real();
     }
+    match time {
+        Some(time) if count == 0 => {
+            door::without_unwinding(|| crate::thread::sleep(time));
+            return 0;
+        }
+        Some(Duration::ZERO) => return alone(real),
+        _ => {}
+    }
+    let files = || if count == 0 { &mut [][..] } else { files() };
     let time = time.map(WaitingTime::new);
-    let result = door::without_unwinding(|| {
+    door::without_unwinding(|| {
         let mut held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let found = ask(files());
@@ -191,13 +337,12 @@ unsafe extern "C" fn poll(asked: *mut Asked, count: c_ulong, timeout: c_int) -> 
                 return found;
             }
             let is_over;
-            (held, is_over) = wait_for_change(held, time.map(WaitingTime::left));
+            (held, is_over) = wait_for_files(held, files(), time);
             if is_over && time.is_some() {
                 return ask(files());
             }
         }
-    });
-    answer_of(result) as c_int
+    })
 }
 
 /// The C function of this name. Who is at the other end sees it.
@@ -223,18 +368,40 @@ unsafe extern "C" fn readv(file: c_int, parts: *const c_void, count: c_int) -> i
     answer_of(reads(file, false, ask)) as isize
 }
 
-/// The C function of this name. (What does not fit waits for the system.)
+/// The C function of this name.
 ///
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn writev(file: c_int, parts: *const c_void, count: c_int) -> isize {
+unsafe extern "C" fn writev(file: c_int, parts: *const [usize; 2], count: c_int) -> isize {
     crate::files::look_into(file, true);
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::WRITEV, file as usize, parts.addr(), count as usize, 0, 0, 0) };
-    let result =
-        if waits_modelled(file) { when_ready(file, POLL_OUT, None, ask) } else { answer_to_all(file, ask) };
-    answer_of(result) as isize
+    if !waits_modelled(file) {
+        return answer_of(answer_to_all(file, ask)) as isize;
+    }
+    let mut written = when_ready(file, POLL_OUT, limit(file, SO_SNDTIMEO), &ask);
+    if written < 0 || !is_stream(file) {
+        return answer_of(written) as isize;
+    }
+    // What has not fitted, part for part.
+    let mut before = 0;
+    // SAFETY: the caller's promise.
+    for &[start, size] in unsafe { ::std::slice::from_raw_parts(parts, count as usize) } {
+        let done = (written as usize).saturating_sub(before).min(size);
+        before += size;
+        if done < size {
+            // SAFETY: the caller's promise.
+            let rest = writes(file, false, size - done, |at, count| unsafe {
+                system(system::WRITE, file as usize, start + done + at, count, 0, 0, 0)
+            });
+            if rest < 0 {
+                break;
+            }
+            written += rest;
+        }
+    }
+    written as isize
 }
 
 #[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]

@@ -1,15 +1,17 @@
 //! What threads share beside memory, as objects of the model: one for all directories, one for each file, one for the environment. Looking at one, or
 //! changing it, is a step where the runtime has found that what some thread does there is ordered by nothing. Knows nothing of how programs get at them.
 
-use crate::door::{self, Action, AtomicRef, AtomicType, Ordering, OwnLock, Surroundings, Which};
+use crate::door::{
+    self, Action, AtomicRef, AtomicType, Ordering, OwnLock, Surroundings, SurroundingsUse, Which,
+};
 use ::std::mem;
 use ::std::sync::atomic::{AtomicU64, Ordering as Real};
 
 /// So many files of an execution are told apart; all others are one.
 const MAX_FILES: usize = 256;
 
-/// How often each has been changed in the running execution: the directories, the environment, files.
-static CHANGES: [AtomicU64; 2 + MAX_FILES] = [const { AtomicU64::new(0) }; 2 + MAX_FILES];
+/// How often each has been changed in the running execution: the directories, the environment, all together, files.
+static CHANGES: [AtomicU64; 3 + MAX_FILES] = [const { AtomicU64::new(0) }; 3 + MAX_FILES];
 static FILES: OwnLock<Files> = OwnLock::new(Files { known: [[0; 2]; MAX_FILES], count: 0, is_used: false });
 
 /// The files that the running execution has come by, in this order. (Nothing here allocates: that would be the program's.)
@@ -25,42 +27,42 @@ static DIRECTORIES: AtomicType =
 static CONTENTS: AtomicType = AtomicType { size: size_of::<u64>(), name: Surroundings::Contents.name() };
 static ENVIRONMENT: AtomicType =
     AtomicType { size: size_of::<u64>(), name: Surroundings::Environment.name() };
+static ALL: AtomicType = AtomicType { size: size_of::<u64>(), name: Surroundings::All.name() };
 
-/// The calling thread is about to look at the directories, or to change them.
+/// The directories, which are looked at or changed.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-#[track_caller]
-pub(crate) fn directories(write: bool) {
-    use_one(Surroundings::Directories, [0, 0], write);
+pub(crate) const fn directories(write: bool) -> SurroundingsUse {
+    SurroundingsUse { what: Surroundings::Directories, which: [0, 0], write }
 }
 
-/// The calling thread is about to look into this file, or to change it.
+/// What this file contains.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-#[track_caller]
-pub(crate) fn contents(file: Which, write: bool) {
-    use_one(Surroundings::Contents, file, write);
+pub(crate) const fn contents(file: Which, write: bool) -> SurroundingsUse {
+    SurroundingsUse { what: Surroundings::Contents, which: file, write }
 }
 
-/// The calling thread is about to look at the environment or the current directory, or to change it.
-#[track_caller]
-pub(crate) fn environment(write: bool) {
-    use_one(Surroundings::Environment, [0, 0], write);
+/// The environment, or the current directory.
+pub(crate) const fn environment(write: bool) -> SurroundingsUse {
+    SurroundingsUse { what: Surroundings::Environment, which: [0, 0], write }
 }
 
+/// The calling thread is about to ask the system for something that has to do with all these.
 #[inline]
 #[track_caller]
-fn use_one(what: Surroundings, which: Which, write: bool) {
-    if door::surroundings_used(what, which, write) {
-        take_step(what, which, write);
+pub(crate) fn about_to_use(uses: &[SurroundingsUse]) {
+    if let Some(step) = door::surroundings_used(uses) {
+        take_step(step);
     }
 }
 
 #[cold]
 #[track_caller]
-fn take_step(what: Surroundings, which: Which, write: bool) {
+fn take_step(SurroundingsUse { what, which, write }: SurroundingsUse) {
     let (of, changes) = match what {
         Surroundings::Directories => (&DIRECTORIES, &CHANGES[0]),
         Surroundings::Environment => (&ENVIRONMENT, &CHANGES[1]),
-        Surroundings::Contents => (&CONTENTS, &CHANGES[2 + number(which)]),
+        Surroundings::All => (&ALL, &CHANGES[2]),
+        Surroundings::Contents => (&CONTENTS, &CHANGES[3 + number(which)]),
     };
     let target = AtomicRef { address: (&raw const *changes).cast(), of };
     forget_at_end();

@@ -38,6 +38,7 @@ mod numbers {
     pub(crate) const TRUNCATE: c_long = 76;
     pub(crate) const FTRUNCATE: c_long = 77;
     pub(crate) const FCHMOD: c_long = 91;
+    pub(crate) const FCHOWN: c_long = 93;
     #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const GETTID: c_long = 186;
     pub(crate) const FUTEX: c_long = 202;
@@ -46,6 +47,7 @@ mod numbers {
     pub(crate) const EPOLL_CTL: c_long = 233;
     pub(crate) const OPENAT: c_long = 257;
     pub(crate) const MKDIRAT: c_long = 258;
+    pub(crate) const FCHOWNAT: c_long = 260;
     pub(crate) const FSTATAT: c_long = 262;
     pub(crate) const UNLINKAT: c_long = 263;
     pub(crate) const LINKAT: c_long = 265;
@@ -54,6 +56,7 @@ mod numbers {
     pub(crate) const FCHMODAT: c_long = 268;
     pub(crate) const FACCESSAT: c_long = 269;
     pub(crate) const PPOLL: c_long = 271;
+    pub(crate) const UTIMENSAT: c_long = 280;
     pub(crate) const EPOLL_PWAIT: c_long = 281;
     pub(crate) const TIMERFD_CREATE: c_long = 283;
     pub(crate) const FALLOCATE: c_long = 285;
@@ -62,6 +65,8 @@ mod numbers {
     pub(crate) const EPOLL_CREATE1: c_long = 291;
     #[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
     pub(crate) const PIPE2: c_long = 293;
+    pub(crate) const PREADV: c_long = 295;
+    pub(crate) const PWRITEV: c_long = 296;
     pub(crate) const RENAMEAT2: c_long = 316;
     pub(crate) const GETRANDOM: c_long = 318;
     pub(crate) const MEMBARRIER: c_long = 324;
@@ -89,6 +94,8 @@ mod numbers {
     pub(crate) const FACCESSAT: c_long = 48;
     pub(crate) const FCHMOD: c_long = 52;
     pub(crate) const FCHMODAT: c_long = 53;
+    pub(crate) const FCHOWNAT: c_long = 54;
+    pub(crate) const FCHOWN: c_long = 55;
     pub(crate) const OPENAT: c_long = 56;
     pub(crate) const CLOSE: c_long = 57;
     pub(crate) const LSEEK: c_long = 62;
@@ -98,12 +105,15 @@ mod numbers {
     pub(crate) const WRITEV: c_long = 66;
     pub(crate) const PREAD64: c_long = 67;
     pub(crate) const PWRITE64: c_long = 68;
+    pub(crate) const PREADV: c_long = 69;
+    pub(crate) const PWRITEV: c_long = 70;
     pub(crate) const SENDFILE: c_long = 71;
     pub(crate) const PPOLL: c_long = 73;
     pub(crate) const READLINKAT: c_long = 78;
     pub(crate) const FSTATAT: c_long = 79;
     pub(crate) const FSTAT: c_long = 80;
     pub(crate) const TIMERFD_CREATE: c_long = 85;
+    pub(crate) const UTIMENSAT: c_long = 88;
     #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const EXIT_GROUP: c_long = 94;
     pub(crate) const FUTEX: c_long = 98;

@@ -1,9 +1,10 @@
 //! Deciding who takes the next step: what is announced, who can go on, and what happens when nobody can, or when somebody wants to
 //! know of every step. (Where it is as usual: `choice`.)
 
+use super::allocator::aside;
 use super::execution::{Execution, Next, Script};
-use super::panics;
 use super::threads::{Life, Readiness};
+use super::{panics, surroundings};
 use crate::program::{BranchPoint, Choice, Chooser, End, Place, SchedulingPoint, ThreadSet};
 use crate::trace::{
     Action, DeadlockEntry, Failure, FailureKind, ObjectId, Operation, ScheduleEntry, ThreadId, table,
@@ -404,7 +405,14 @@ impl Execution {
             }
             None => {
                 let entries = self.stuck_entries();
-                let mut failure = Failure::new(FailureKind::Deadlock, join_words(&entries));
+                let unseen = aside(surroundings::comes_unseen);
+                let mut failure = match unseen {
+                    Some(what) => {
+                        Failure::new(FailureKind::Blocked, format!("the test leaves the model: {what}"))
+                    }
+                    None => Failure::new(FailureKind::Deadlock, join_words(&entries)),
+                };
+                failure.thread = unseen.map(|_| ThreadId::new(self.current));
                 failure.waiting = entries;
                 failure.before = panics::told_so_far(self);
                 self.fail(failure);

@@ -97,7 +97,9 @@ pub use program::CoroutineProgram;
 pub use promoted::Promoted;
 pub use registers::Registers;
 pub use running::note_registers;
-pub use surroundings::{Surroundings, Which, is_alone, surroundings_used};
+pub use surroundings::{
+    Surroundings, SurroundingsUse, Unseen, Which, is_alone, on_deadlock, surroundings_used,
+};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use time_stamps::{let_go_of_counter, trap_counter};
 pub use whereabouts::Carrier;

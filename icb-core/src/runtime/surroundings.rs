@@ -1,6 +1,9 @@
 //! What threads share beside memory: directories, what files contain, the environment. What a thread does there is a step of its own only
 //! where some execution has shown that nothing orders it (two accesses, one a change), as data is under `on_race(Promote)`: what is
 //! promoted is the kind, and the search begins anew. Knows nothing of how programs get at files; the mirror tells.
+//!
+//! What the system is asked for in one call is one step on one object: else others could come in between, and the order of steps would not be that in which
+//! things happen. So where several kinds are steps all of them are one object, and where files alone are, each is one until some call has to do with two.
 
 use super::execution::Execution;
 use super::running::running;
@@ -8,6 +11,7 @@ use crate::memory::race::DataClock;
 use crate::program::{End, Granularity};
 use crate::trace::SURROUNDINGS;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// What threads share that is not memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -18,6 +22,8 @@ pub enum Surroundings {
     Contents,
     /// Variables of the environment, and the current directory.
     Environment,
+    /// All of it.
+    All,
 }
 
 impl Surroundings {
@@ -37,15 +43,40 @@ impl Surroundings {
 /// Which one of a kind: a file's device and number, say.
 pub type Which = [u64; 2];
 
+/// What a thread is about to look at, or to change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SurroundingsUse {
+    /// What.
+    pub what: Surroundings,
+    /// Which one.
+    pub which: Which,
+    /// Whether it changes it.
+    pub write: bool,
+}
+
 /// What the threads of an execution have done to their surroundings.
 pub(super) type Uses = HashMap<(Surroundings, Which), DataClock>;
 
-/// The calling thread is about to look at something of its surroundings, or to change it (`write`). Whether that is a step, which the caller takes then.
-/// Where it is not yet and turns out to race, the execution is given up and the search begins anew. `false` outside an execution.
+/// The calling thread is about to ask the system for something that has to do with all this. The step that it is, which the caller takes then, if it is one.
+/// Where it is none yet and turns out to race, the execution is given up and the search begins anew. `None` outside an execution.
 #[must_use]
-pub fn surroundings_used(what: Surroundings, which: Which, write: bool) -> bool {
-    let Some(running) = running() else { return false };
-    running.with(|e| e.surroundings_used(what, which, write))
+pub fn surroundings_used(uses: &[SurroundingsUse]) -> Option<SurroundingsUse> {
+    running()?.with(|e| e.surroundings_used(uses))
+}
+
+/// Says, when no thread can go on, what somebody waits for that the model does not see, if that is so.
+pub type Unseen = fn() -> Option<&'static str>;
+
+static UNSEEN: OnceLock<Unseen> = OnceLock::new();
+
+/// Whom to ask before a deadlock is told.
+pub fn on_deadlock(ask: Unseen) {
+    UNSEEN.get_or_init(|| ask);
+}
+
+/// Whether the test leaves the model, where no thread can go on: by what.
+pub(super) fn comes_unseen() -> Option<&'static str> {
+    UNSEEN.get().and_then(|ask| ask())
 }
 
 /// Whether the calling thread is the only one of its execution, and joined all others.
@@ -55,22 +86,42 @@ pub fn is_alone() -> bool {
 }
 
 impl Execution {
-    fn surroundings_used(&mut self, what: Surroundings, which: Which, write: bool) -> bool {
+    fn surroundings_used(&mut self, uses: &[SurroundingsUse]) -> Option<SurroundingsUse> {
         if self.giving_up || self.is_alone() {
-            return false;
-        }
-        if self.settings.granularity == Granularity::EveryAccess || self.promoted.contains(&what.place()) {
-            return true;
+            return None;
         }
         let me = self.current;
-        let clock = &self.threads[me].clock.clock;
-        let uses = self.uses_of_surroundings.entry((what, which)).or_default();
-        let race = if write { uses.write(me, clock) } else { uses.read(me, clock) };
-        if race.is_some() && self.promoted.insert(what.place()) {
+        let mut news = false;
+        for one in uses {
+            let clock = &self.threads[me].clock.clock;
+            let known = self.uses_of_surroundings.entry((one.what, one.which)).or_default();
+            let race = if one.write { known.write(me, clock) } else { known.read(me, clock) };
+            news |= race.is_some() && self.promoted.insert(one.what.place());
+        }
+        let every = self.settings.granularity == Granularity::EveryAccess;
+        let is_step = |e: &Self, what: Surroundings| every || e.promoted.contains(&what.place());
+        let mut steps = uses.iter().filter(|one| is_step(self, one.what));
+        let first = *steps.next()?;
+        let write = first.write || steps.any(|one| one.write);
+        let kinds = [Surroundings::Directories, Surroundings::Contents, Surroundings::Environment];
+        let all = SurroundingsUse { what: Surroundings::All, which: [0, 0], write };
+        let is_one = |one: &&SurroundingsUse| one.what != first.what || one.which == first.which;
+        if is_step(self, Surroundings::All) || kinds.iter().filter(|&&kind| is_step(self, kind)).count() > 1 {
+            return (!self.note_promotion(news)).then_some(all);
+        }
+        if !uses.iter().all(|one| is_one(&one)) {
+            news |= self.promoted.insert(Surroundings::All.place());
+        }
+        (!self.note_promotion(news)).then_some(SurroundingsUse { write, ..first })
+    }
+
+    /// Begins anew if there is something new.
+    fn note_promotion(&mut self, news: bool) -> bool {
+        if news {
             self.promotion = true;
             self.stop(End::GivenUp);
         }
-        false
+        news
     }
 
     /// Whether all other threads have ended, and what they have done happens before what the running thread does: then nobody else can come before it

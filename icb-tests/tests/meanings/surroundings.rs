@@ -7,6 +7,7 @@ use icb_std::{env, thread};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -179,6 +180,54 @@ fn what_a_thread_has_done_that_nobody_joined(directory: &Directory) {
 /// A program and how it fails first.
 type Case = (&'static str, fn(&Directory), Verdict);
 
+/// A directory is locked as a file is, and let go when it is closed.
+fn a_lock_of_a_directory_goes_with_it(directory: &Directory) {
+    successes(|| {
+        let file = File::open(&directory.0).unwrap();
+        file.lock().unwrap();
+        drop(file);
+        true
+    });
+}
+
+/// A duplicate keeps the lock.
+fn a_lock_stays_with_the_last_duplicate(directory: &Directory) {
+    let path = directory.file("");
+    let inside = Mutex::new(());
+    successes(|| {
+        let file = locked(&path);
+        let other = file.try_clone().unwrap();
+        drop(file);
+        let is_alone = inside.try_lock().is_ok();
+        drop(other);
+        assert!(is_alone);
+        is_alone
+    });
+}
+
+/// How many names a file has is known of the open one, too.
+fn a_name_goes_while_somebody_counts(directory: &Directory) {
+    let path = directory.file("");
+    let file = File::open(&path).unwrap();
+    thread::scope(|s| {
+        s.spawn(|| fs::remove_file(&path).unwrap());
+        assert_eq!(file.metadata().unwrap().nlink(), 0);
+    });
+}
+
+/// Emptied in one step, whatever comes after the name has been looked for.
+fn who_empties_it_finds_it(directory: &Directory) {
+    let path = directory.file("x");
+    let is_there = thread::scope(|s| {
+        let other = s.spawn(|| fs::remove_file(&path).is_ok());
+        let file = File::options().write(true).truncate(true).open(&path);
+        let found = file.is_ok();
+        assert!(other.join().unwrap());
+        found
+    });
+    assert!(is_there);
+}
+
 const PANIC: Verdict = Some((FailureKind::Panic, 1));
 
 #[test]
@@ -194,6 +243,10 @@ fn threads_share_files() {
         ("locks_in_two_orders", locks_in_two_orders, Some((FailureKind::Deadlock, 1))),
         ("a_reader_sees_half", a_reader_sees_half, Some((FailureKind::Panic, 2))),
         ("each_has_its_own_file", each_has_its_own_file, None),
+        ("lock_of_a_directory", a_lock_of_a_directory_goes_with_it, None),
+        ("last_duplicate", a_lock_stays_with_the_last_duplicate, None),
+        ("a_name_goes", a_name_goes_while_somebody_counts, Some((FailureKind::Panic, 0))),
+        ("who_empties_it", who_empties_it_finds_it, PANIC),
         ("nobody_joined", what_a_thread_has_done_that_nobody_joined, PANIC),
     ];
     for &(name, body, expected) in table {
@@ -454,6 +507,40 @@ fn threads_connect_to_one_another() {
     }
 }
 
+/// As much as there is room for, although the system would say that there is none: a pair of sockets shows room only while most of it is free.
+fn what_fits_does_not_wait() {
+    let (mut here, there) = UnixStream::pair().unwrap();
+    let thread = thread::spawn(|| ());
+    here.write_all(&[1; 100_000]).unwrap();
+    here.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
+    assert!(here.write_all(&[1; 10_000_000]).is_err());
+    assert_eq!(io::pipe().unwrap().0.read(&mut []).unwrap(), 0);
+    thread.join().unwrap();
+    drop(there);
+}
+
+/// A process is started while a thread waits already: what it writes does not come from the model.
+fn a_process_writes_to_who_waits() {
+    let (mut reader, writer) = io::pipe().unwrap();
+    let (mut told, mut tell) = io::pipe().unwrap();
+    let thread = thread::spawn(move || {
+        tell.write_all(b"x").unwrap();
+        reader.read_exact(&mut [0; 3]).unwrap();
+    });
+    told.read_exact(&mut [0]).unwrap();
+    thread::yield_now();
+    let mut child = Command::new("sh").args(["-c", "sleep 0.1; echo hi"]).stdout(writer).spawn().unwrap();
+    thread.join().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_another_process_writes_is_no_part_of_a_model() {
+    let report = plain().max_bound(0).explore(a_process_writes_to_who_waits);
+    let kind = report.failure.as_ref().map(|failure| failure.kind);
+    assert!(matches!(kind, None | Some(FailureKind::Blocked)), "{report}");
+}
+
 /// What another process writes is waited for as ever.
 fn a_process() {
     let thread = thread::spawn(|| Command::new("echo").arg("hello").output().unwrap());
@@ -483,6 +570,7 @@ fn threads_wait_for_one_another_in_pipes() {
         ("there_and_back", there_and_back, None),
         ("a_read_with_a_limit", a_read_with_a_limit, PANIC),
         ("messages", messages, None),
+        ("what_fits_does_not_wait", what_fits_does_not_wait, None),
         ("a_process", a_process, None),
         ("a_forked_process", a_forked_process, None),
     ];
