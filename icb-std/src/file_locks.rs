@@ -44,6 +44,7 @@ static FILE_UNLOCKED: Condvar = Condvar::of_file_locks();
 impl Locks {
     fn insert(&mut self, file: c_int) {
         if !mem::replace(&mut self.is_used, true) {
+            door::makes_files();
             door::on_execution_end(Box::new(forget_locks));
         }
         self.remove(file);

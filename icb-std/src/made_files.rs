@@ -17,6 +17,7 @@ static MADE: OwnLock<Made> = OwnLock::new(Made { all: Vec::new(), is_used: false
 
 /// Something has been made there.
 pub(crate) fn note(at: c_int, path: Path) {
+    door::makes_files();
     let Some(which) = identity_at(at, path) else { return };
     door::aside(|| {
         // SAFETY: the path of a C function.

@@ -8,6 +8,7 @@ use icb_core::trace::{
 };
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -163,7 +164,8 @@ pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> 
             return Ok(outcome);
         }
     };
-    let (mut child, mut output) = spawn(command(launch, &channel_path))?;
+    let temporary = Temporary::new(launch);
+    let (mut child, mut output) = spawn(command(launch, &channel_path, temporary.as_ref()))?;
     let patience = launch.watchdog.unwrap_or(DEFAULT_WATCHDOG) * PATIENCE;
     let mut heard = Instant::now();
     loop {
@@ -205,6 +207,30 @@ pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> 
     Ok(outcome)
 }
 
+/// A directory for the temporary files of one test, the same in each of its processes, which run one after the other: names that are drawn at random are
+/// the same in all processes, and would meet in one that all tests have. It is emptied before and goes afterwards.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    /// `None`: there can be none, and the test has the one that all have.
+    fn new(launch: &Launch<'_>) -> Option<Temporary> {
+        let test = launch.test;
+        // Shards run beside each other.
+        let shard = launch.environment.iter().find(|(name, _)| *name == "ICB_SHARD");
+        let mut hasher = DefaultHasher::new();
+        (&test.executable.path, test.id.to_string(), shard).hash(&mut hasher);
+        let path = std::env::temp_dir().join(format!("icb-{:016x}", hasher.finish()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).ok().map(|()| Temporary(path))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 /// Why a process could not go on telling, if that is what has ended it.
 fn cannot_tell(output: &str) -> Option<String> {
     let why = output.lines().rev().find_map(|line| line.strip_prefix(CANNOT_TELL))?;
@@ -234,7 +260,7 @@ pub(crate) fn test_arguments(test: &Test<'_>) -> Vec<String> {
 /// By which proptest is told to keep no failures in files.
 const UNREMEMBERED: &str = "PROPTEST_DISABLE_FAILURE_PERSISTENCE";
 
-fn command(launch: &Launch<'_>, channel: &Path) -> Command {
+fn command(launch: &Launch<'_>, channel: &Path, temporary: Option<&Temporary>) -> Command {
     let test = launch.test;
     let mut command = test.executable.command();
     command.args(test_arguments(test));
@@ -244,6 +270,9 @@ fn command(launch: &Launch<'_>, channel: &Path) -> Command {
     // A failure that it remembers is tried first in the next execution, which is another one then.
     if std::env::var_os(UNREMEMBERED).is_none() {
         command.env(UNREMEMBERED, "1");
+    }
+    if let Some(Temporary(path)) = temporary.filter(|_| cfg!(unix)) {
+        command.env("TMPDIR", path);
     }
     command
         .current_dir(&test.executable.directory)

@@ -97,8 +97,9 @@ pub use program::CoroutineProgram;
 pub use promoted::Promoted;
 pub use registers::Registers;
 pub use running::note_registers;
+pub(crate) use surroundings::files_are_made;
 pub use surroundings::{
-    Surroundings, SurroundingsUse, Unseen, Which, is_alone, on_deadlock, surroundings_used,
+    Surroundings, SurroundingsUse, Unseen, Which, is_alone, makes_files, on_deadlock, surroundings_used,
 };
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use time_stamps::{let_go_of_counter, trap_counter};

@@ -12,6 +12,7 @@ use crate::program::{End, Granularity};
 use crate::trace::SURROUNDINGS;
 use std::collections::HashMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What threads share that is not memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -62,6 +63,18 @@ pub(super) type Uses = HashMap<(Surroundings, Which), DataClock>;
 #[must_use]
 pub fn surroundings_used(uses: &[SurroundingsUse]) -> Option<SurroundingsUse> {
     running()?.with(|e| e.surroundings_used(uses))
+}
+
+static FILES_ARE_MADE: AtomicBool = AtomicBool::new(false);
+
+/// The program makes files, or locks them: several processes that run it at a time would get in each other's way.
+pub fn makes_files() {
+    FILES_ARE_MADE.store(true, Ordering::Relaxed);
+}
+
+/// Whether it has done so in some execution.
+pub(crate) fn files_are_made() -> bool {
+    FILES_ARE_MADE.load(Ordering::Relaxed)
 }
 
 /// Says, when no thread can go on, what somebody waits for that the model does not see, if that is so.
