@@ -79,6 +79,17 @@ pub(crate) fn is_modelled() -> bool {
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) static IS_FORKED: ::std::sync::atomic::AtomicBool = ::std::sync::atomic::AtomicBool::new(false);
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+::std::thread_local! {
+    static HERE: u8 = const { 0 };
+}
+
+/// Tells the threads of the system from one another: executions on several of them have lists in common.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) fn carrier() -> usize {
+    HERE.with(|here| (&raw const *here).addr())
+}
+
 /// How long what is done apart waits for a thread of the system.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) const PATIENCE: ::std::time::Duration = ::std::time::Duration::from_millis(1);

@@ -18,6 +18,7 @@ use crate::time::WaitingTime;
 use crate::{file_locks, files};
 use ::std::ffi::{c_int, c_long, c_uint, c_void};
 use ::std::sync::PoisonError;
+use ::std::sync::atomic::{AtomicBool, Ordering};
 use ::std::time::Duration;
 
 const EPOLL_CTL_ADD: c_int = 1;
@@ -59,7 +60,7 @@ pub(crate) struct Files {
     /// Which of these are sockets or pipes. A duplicate (`dup(2)`) is the same one.
     sockets: Vec<Identity>,
     /// Those that have not been closed, and which they are.
-    made: Vec<(c_int, Identity)>,
+    made: Vec<Made>,
     /// Those that wait for connections.
     listeners: Vec<c_int>,
     /// Interest lists.
@@ -71,6 +72,9 @@ pub(crate) struct Files {
     /// It is known that all this is to be forgotten.
     is_known: bool,
 }
+
+/// An open file, which one it is, and the thread of the system that runs the execution that has made it.
+type Made = (c_int, Identity, usize);
 
 /// Device and number of a file.
 type Identity = [u64; 2];
@@ -165,19 +169,37 @@ fn note(change: impl FnOnce(&mut Files)) {
     let mut files = files();
     if !::std::mem::replace(&mut files.is_known, true) {
         door::on_execution_end(Box::new(forget));
+        if IS_ANY_LEFT.load(Ordering::Relaxed) {
+            door::aside(close_what_is_left);
+        }
     }
     change(&mut files);
 }
 
-/// The execution is over. Threads that were left where they were have left their files open, too, and there are only so many.
+/// What executions have left open whose threads could not be unwound. Statics that are put back afterwards may close some of it yet.
+static LEFT: OwnLock<Vec<Made>> = OwnLock::new(Vec::new());
+static IS_ANY_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// The execution is over. Threads that were left where they were have left their files open, too, and there are only so many: they are closed when the next
+/// execution here makes some.
 fn forget() {
     let gone = ::std::mem::replace(&mut *files(), NONE);
     if door::stacks_were_left() {
-        for &(file, made) in &gone.made {
-            if identity(file) == made {
-                // SAFETY: nobody goes on who knows it.
-                unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) };
-            }
+        let here = door::carrier();
+        door::aside(|| LEFT.lock().extend(gone.made.iter().filter(|made| made.2 == here)));
+        IS_ANY_LEFT.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Closes what earlier executions on this thread of the system have left open.
+#[cold]
+fn close_what_is_left() {
+    let here = door::carrier();
+    let left: Vec<Made> = LEFT.lock().extract_if(.., |made| made.2 == here).collect();
+    for (file, made, _) in left {
+        if identity(file) == made {
+            // SAFETY: nobody goes on who knows it.
+            unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) };
         }
     }
 }
@@ -276,7 +298,7 @@ unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
     if made >= 0 && door::is_modelled() {
         note(|files| {
             files.lists.push(made);
-            files.made.push((made, identity(made)));
+            files.made.push((made, identity(made), door::carrier()));
         });
     }
     made
@@ -295,7 +317,7 @@ pub(crate) unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
         note(|files| {
             files.inside.push(made);
             files.known.push((made, identity(made)));
-            files.made.push((made, identity(made)));
+            files.made.push((made, identity(made), door::carrier()));
         });
     }
     made
@@ -323,7 +345,7 @@ pub(crate) fn note_pair(pair: [c_int; 2]) {
         files.inside.extend(pair);
         files.known.extend(pair.map(|one| (one, identity(one))));
         files.sockets.extend(pair.map(identity));
-        files.made.extend(pair.map(|one| (one, identity(one))));
+        files.made.extend(pair.map(|one| (one, identity(one), door::carrier())));
     });
 }
 
@@ -344,8 +366,8 @@ pub(crate) fn note_own_socket(socket: c_int, listens: bool) {
         files.inside.push(socket);
         files.known.push((socket, identity(socket)));
         files.sockets.push(identity(socket));
-        if files.made.iter().all(|&(known, _)| known != socket) {
-            files.made.push((socket, identity(socket)));
+        if files.made.iter().all(|made| made.0 != socket) {
+            files.made.push((socket, identity(socket), door::carrier()));
         }
         if listens {
             files.listeners.push(socket);
@@ -461,12 +483,15 @@ unsafe extern "C" fn send(file: c_int, bytes: *const c_void, count: usize, flags
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn close(file: c_int) -> c_int {
+    if IS_ANY_LEFT.load(Ordering::Relaxed) {
+        LEFT.lock().retain(|made| made.0 != file);
+    }
     let ask = || {
         if door::is_modelled() {
             let mut files = files();
             files.inside.retain(|&known| known != file);
             files.listeners.retain(|&known| known != file);
-            files.made.retain(|&(known, _)| known != file);
+            files.made.retain(|made| made.0 != file);
         }
         // SAFETY: the caller's promise.
         unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) }

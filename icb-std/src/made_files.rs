@@ -8,12 +8,11 @@ use ::std::ffi::{CStr, CString, OsStr, c_int};
 use ::std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 struct Made {
-    all: Vec<(CString, Which)>,
-    /// It is known that all this is to be forgotten.
-    is_used: bool,
+    /// By executions on which threads of the system.
+    all: Vec<(CString, Which, usize)>,
 }
 
-static MADE: OwnLock<Made> = OwnLock::new(Made { all: Vec::new(), is_used: false });
+static MADE: OwnLock<Made> = OwnLock::new(Made { all: Vec::new() });
 
 /// Something has been made there.
 pub(crate) fn note(at: c_int, path: Path) {
@@ -30,22 +29,22 @@ pub(crate) fn note(at: c_int, path: Path) {
         let Ok(directory) = directory else { return };
         let Ok(path) = CString::new(directory.join(path).into_os_string().into_vec()) else { return };
         let mut made = MADE.lock();
-        made.all.push((path, which));
-        if !::std::mem::replace(&mut made.is_used, true) {
+        let here = door::carrier();
+        if made.all.iter().all(|(.., carrier)| *carrier != here) {
             door::on_execution_end(Box::new(forget));
         }
+        made.all.push((path, which, here));
     });
 }
 
 fn forget() {
     door::aside(|| {
-        let mut made = MADE.lock();
-        made.is_used = false;
-        let all = ::std::mem::take(&mut made.all);
+        let here = door::carrier();
+        let all: Vec<_> = MADE.lock().all.extract_if(.., |(.., carrier)| *carrier == here).collect();
         if !door::was_stopped_half_way() {
             return;
         }
-        for (path, which) in all.iter().rev() {
+        for (path, which, _) in all.iter().rev() {
             // What stands there now may be something else, which was moved there.
             if identity_at(AT_FDCWD, path.as_ptr()) != Some(*which) {
                 continue;

@@ -8,30 +8,32 @@ use super::threads::{Life, Thread};
 use super::{left_panics, outsider, sequential, thread_main};
 use crate::program::{Chooser, End, Observer, Outcome};
 use crate::trace::{Failure, FailureKind};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Threads that cannot be unwound, over all executions of a program: what each has allocated is never freed.
 const MAX_LEFT_BEHIND: u32 = 40_000;
 
-/// Whether the last execution has left threads that could not be unwound. (One exploration runs at a time.)
-static STACKS_LEFT: AtomicBool = AtomicBool::new(false);
-
-/// Whether the last execution has not come to the test's end, or has failed there.
-static IS_HALF_WAY: AtomicBool = AtomicBool::new(false);
+thread_local! {
+    /// Whether the last execution on this thread of the system has left threads that could not be unwound.
+    static STACKS_LEFT: Cell<bool> = const { Cell::new(false) };
+    /// Whether it has not come to the test's end, or has failed there.
+    static IS_HALF_WAY: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Whether the execution that is over has not come to the test's end, or has failed there: what the test would have done then remains to be done.
 #[must_use]
 pub fn was_stopped_half_way() -> bool {
-    IS_HALF_WAY.load(Ordering::Relaxed)
+    IS_HALF_WAY.get()
 }
 
 /// Whether the execution that is over has left threads where they were, with what they own: for what is done at its end
 /// ([`on_execution_end`](super::on_execution_end)).
 #[must_use]
 pub fn stacks_were_left() -> bool {
-    STACKS_LEFT.load(Ordering::Relaxed)
+    STACKS_LEFT.get()
 }
 
 impl CoroutineProgram {
@@ -89,9 +91,9 @@ impl CoroutineProgram {
             Some(End::Failed(_)) => e.settings.unwind_failed,
             _ => true,
         });
-        STACKS_LEFT.store(false, Ordering::Relaxed);
+        STACKS_LEFT.set(false);
         let count = self.running.with(|e| {
-            IS_HALF_WAY.store(!matches!(e.end, Some(End::Passed)), Ordering::Relaxed);
+            IS_HALF_WAY.set(!matches!(e.end, Some(End::Passed)));
             e.giving_up = true;
             e.attend();
             let all_are_over = e.ended_count == e.thread_count && !e.has_large_stacks;
@@ -139,7 +141,7 @@ impl CoroutineProgram {
             self.running.with(|e| e.pool.put(coroutine));
         } else {
             coroutine.leak();
-            STACKS_LEFT.store(true, Ordering::Relaxed);
+            STACKS_LEFT.set(true);
             self.running.with(|e| {
                 e.left_behind += u32::from(unwind || is_left);
                 e.left_panicking |= life == Life::Live && e.threads[thread].unwinding;
