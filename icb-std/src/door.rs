@@ -33,6 +33,15 @@ pub(crate) use icb_core::runtime::{leave_at_abort, running_stack};
 pub(crate) use icb_core::runtime::{let_go_of_counter, trap_counter};
 pub(crate) use icb_core::trace::{Action, Ordering, ThreadId};
 
+/// What is kept of an execution `is_used` from now on, and is forgotten at its end. `true`: it was not used before.
+pub(crate) fn forget_at_end(is_used: &mut bool, forget: impl FnOnce() + 'static) -> bool {
+    let is_first = !::std::mem::replace(is_used, true);
+    if is_first {
+        on_execution_end(Box::new(forget));
+    }
+    is_first
+}
+
 /// `yield_now`, `spin_loop` and `sleep` (with its duration). `false` outside an execution. Compiled into what the program calls, and that into the
 /// program, so that the registers are the program's.
 #[inline(always)]

@@ -30,9 +30,7 @@ fn note(change: impl FnOnce(&mut Before)) {
     door::aside(|| {
         let mut before = BEFORE.lock();
         change(&mut before);
-        if !::std::mem::replace(&mut before.is_known, true) {
-            door::on_execution_end(Box::new(put_back));
-        }
+        door::forget_at_end(&mut before.is_known, put_back);
     });
 }
 

@@ -3,20 +3,23 @@
 //! thread that waits for events lets others go on, that a wait with a time ends by the model's clock, and that every order of what
 //! threads do to the same files is tried; otherwise they are the system's.
 //!
-//! Modelled: waiting for what other threads of the execution write to an event counter (`eventfd(2)`, by which an event loop
-//! is woken) or to a pair of sockets that the process has made for itself, and for time. The interest lists, counters and
+//! Modelled: waiting for what other threads of the execution do to event counters (`eventfd(2)`, by which an event loop
+//! is woken), pairs of sockets, pipes and connections between its threads ([`streams`], [`sockets`](crate::sockets)), and for time. The interest lists, counters and
 //! sockets are the system's own, and are asked without waiting, one thread at a time: all of them are one object, so to speak. What happens
-//! to a pair of sockets in another way (`sendmsg(2)`, say) is seen when nobody else can go on. Not modelled: events that come from outside (other sockets,
-//! files, timers of the system; a pair of sockets, where a signal's handler may write to it): a test that comes to wait for nothing else
+//! to them in a way that is not seen (`splice(2)`, say) is seen when nobody else can go on. Not modelled: events that come from outside (other sockets,
+//! files, timers of the system; sockets, where a signal's handler may write to them): a test that comes to wait for nothing else
 //! leaves the model.
 
 use crate::door::{self, OwnGuard, OwnLock};
+use crate::sockets::{recvfrom, sendto};
+use crate::status::{Identity, identity};
 use crate::streams;
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer_of, system};
 use crate::time::WaitingTime;
 use crate::{file_locks, files};
 use ::std::ffi::{c_int, c_long, c_uint, c_void};
+use ::std::ptr::{null, null_mut};
 use ::std::sync::PoisonError;
 use ::std::sync::atomic::{AtomicBool, Ordering};
 use ::std::time::Duration;
@@ -76,9 +79,6 @@ pub(crate) struct Files {
 /// An open file, which one it is, and the thread of the system that runs the execution that has made it.
 type Made = (c_int, Identity, usize);
 
-/// Device and number of a file.
-type Identity = [u64; 2];
-
 const NONE: Files = Files {
     inside: Vec::new(),
     known: Vec::new(),
@@ -92,6 +92,22 @@ const NONE: Files = Files {
 };
 
 impl Files {
+    /// A file of the execution's own; whether it has another end.
+    fn insert(&mut self, file: c_int, has_other_end: bool) {
+        let identity = identity(file);
+        self.inside.push(file);
+        self.known.push((file, identity));
+        if has_other_end {
+            self.sockets.push(identity);
+        }
+        self.note_made(file);
+    }
+
+    fn note_made(&mut self, file: c_int) {
+        self.made.retain(|made| made.0 != file);
+        self.made.push((file, identity(file), door::carrier()));
+    }
+
     pub(crate) fn is_socket(&self, file: c_int) -> bool {
         !self.sockets.is_empty() && self.sockets.contains(&identity(file))
     }
@@ -118,27 +134,6 @@ impl Files {
     }
 }
 
-/// What the system says of a file. Device and number come first; one that is not there has zeros.
-fn status(file: c_int) -> [u64; 18] {
-    let mut status = [0_u64; 18];
-    // SAFETY: a file's status takes 144 bytes at most.
-    unsafe { system(system::FSTAT, file as usize, status.as_mut_ptr().addr(), 0, 0, 0, 0) };
-    status
-}
-
-pub(crate) fn identity(file: c_int) -> Identity {
-    let [device, number, ..] = status(file);
-    [device, number]
-}
-
-pub(crate) fn is_pipe(file: c_int) -> bool {
-    const S_IFMT: u64 = 0o170_000;
-    const S_IFIFO: u64 = 0o010_000;
-    // The mode stands behind the count of links, or before it.
-    let mode = if cfg!(target_arch = "x86_64") { status(file)[3] } else { status(file)[2] };
-    mode & S_IFMT == S_IFIFO
-}
-
 /// Whether the program handles some signal: it may come at any time, and its handler may write (as `tokio`'s does, to a pair of sockets that
 /// every event loop waits for).
 pub(crate) fn handles_signals() -> bool {
@@ -153,7 +148,7 @@ pub(crate) fn handles_signals() -> bool {
 static FILES: OwnLock<Files> = OwnLock::new(NONE);
 
 /// Held while it is looked whether there are events, and while something is done that may make one, or be the end of one.
-pub(crate) static FILE_EVENTS: Mutex<()> = Mutex::new(());
+static FILE_EVENTS: Mutex<()> = Mutex::new(());
 /// What holds it.
 pub(crate) type Held = crate::sync::MutexGuard<'static, ()>;
 /// Something has been done that may be an event for somebody.
@@ -167,11 +162,8 @@ pub(crate) fn files() -> OwnGuard<'static, Files> {
 /// In an execution: notes something about its files, which are gone when it is over.
 fn note(change: impl FnOnce(&mut Files)) {
     let mut files = files();
-    if !::std::mem::replace(&mut files.is_known, true) {
-        door::on_execution_end(Box::new(forget));
-        if IS_ANY_LEFT.load(Ordering::Relaxed) {
-            door::aside(close_what_is_left);
-        }
+    if door::forget_at_end(&mut files.is_known, forget) && IS_ANY_LEFT.load(Ordering::Relaxed) {
+        door::aside(close_what_is_left);
     }
     change(&mut files);
 }
@@ -202,6 +194,11 @@ fn close_what_is_left() {
             unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) };
         }
     }
+}
+
+/// Takes what is held while files are asked.
+pub(crate) fn hold() -> Held {
+    FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits until something has been written, or for so long. `true`: that time is over.
@@ -243,7 +240,7 @@ unsafe extern "C" fn epoll_wait(epoll: c_int, events: usize, count: c_int, timeo
 fn wait_modelled(epoll: c_int, timeout: c_int, ask: &dyn Fn(c_int) -> c_long) -> c_long {
     let time = u64::try_from(timeout).ok().map(Duration::from_millis).map(WaitingTime::new);
     door::without_unwinding(|| {
-        let mut held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = hold();
         let mut waits = 0;
         loop {
             let found = ask(0);
@@ -298,7 +295,7 @@ unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
     if made >= 0 && door::is_modelled() {
         note(|files| {
             files.lists.push(made);
-            files.made.push((made, identity(made), door::carrier()));
+            files.note_made(made);
         });
     }
     made
@@ -314,11 +311,7 @@ pub(crate) unsafe extern "C" fn eventfd(value: c_uint, flags: c_int) -> c_int {
     let made =
         answer_of(unsafe { system(system::EVENTFD2, value as usize, flags as usize, 0, 0, 0, 0) }) as c_int;
     if made >= 0 && door::is_modelled() {
-        note(|files| {
-            files.inside.push(made);
-            files.known.push((made, identity(made)));
-            files.made.push((made, identity(made), door::carrier()));
-        });
+        note(|files| files.insert(made, false));
     }
     made
 }
@@ -341,19 +334,15 @@ unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, mad
 
 /// In an execution: these two have been made, the ends of one thing.
 pub(crate) fn note_pair(pair: [c_int; 2]) {
-    note(|files| {
-        files.inside.extend(pair);
-        files.known.extend(pair.map(|one| (one, identity(one))));
-        files.sockets.extend(pair.map(identity));
-        files.made.extend(pair.map(|one| (one, identity(one), door::carrier())));
-    });
+    note(|files| pair.into_iter().for_each(|one| files.insert(one, true)));
 }
 
 /// Another process is started, which may have the pipes that there are: what it does to them is no part of the model.
 #[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
 pub(crate) fn forget_pipes() {
     let mut files = files();
-    let pipes: Vec<c_int> = files.inside.iter().copied().filter(|&file| is_pipe(file)).collect();
+    let pipes: Vec<c_int> =
+        files.inside.iter().copied().filter(|&file| crate::status::is_pipe(file)).collect();
     let identities: Vec<Identity> = pipes.iter().map(|&file| identity(file)).collect();
     files.inside.retain(|file| !pipes.contains(file));
     files.known.retain(|(file, _)| !pipes.contains(file));
@@ -363,12 +352,7 @@ pub(crate) fn forget_pipes() {
 /// In an execution: this is a socket by which its threads find each other; whether it is one that waits for connections.
 pub(crate) fn note_own_socket(socket: c_int, listens: bool) {
     note(|files| {
-        files.inside.push(socket);
-        files.known.push((socket, identity(socket)));
-        files.sockets.push(identity(socket));
-        if files.made.iter().all(|made| made.0 != socket) {
-            files.made.push((socket, identity(socket), door::carrier()));
-        }
+        files.insert(socket, true);
         if listens {
             files.listeners.push(socket);
         }
@@ -377,9 +361,7 @@ pub(crate) fn note_own_socket(socket: c_int, listens: bool) {
 
 /// Whether some socket that waits for connections is this one.
 pub(crate) fn is_listener(socket: c_int) -> bool {
-    let files = files();
-    let is_same = |own: &c_int| *own == socket || identity(*own) == identity(socket);
-    files.listeners.iter().any(is_same)
+    is_any_listener(|own| own == socket || identity(own) == identity(socket))
 }
 
 /// Whether this is so of some socket that waits for connections.
@@ -418,7 +400,7 @@ fn ask_and_tell_all(ask: impl FnOnce() -> c_long) -> c_long {
 
 pub(crate) fn alone<R>(ask: impl FnOnce() -> R) -> R {
     door::without_unwinding(|| {
-        let _held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = hold();
         ask()
     })
 }
@@ -445,10 +427,7 @@ unsafe extern "C" fn read(file: c_int, bytes: *mut c_void, count: usize) -> isiz
 #[unsafe(no_mangle)]
 unsafe extern "C" fn recv(file: c_int, bytes: *mut c_void, count: usize, flags: c_int) -> isize {
     // SAFETY: the caller's promise.
-    let ask = |at: usize, count| unsafe {
-        system(system::RECVFROM, file as usize, bytes.addr() + at, count, flags as usize, 0, 0)
-    };
-    answer_of(streams::receives(file, flags, count, ask)) as isize
+    unsafe { recvfrom(file, bytes, count, flags, null_mut(), null_mut()) }
 }
 
 /// The C function of this name.
@@ -471,10 +450,7 @@ unsafe extern "C" fn write(file: c_int, bytes: *const c_void, count: usize) -> i
 #[unsafe(no_mangle)]
 unsafe extern "C" fn send(file: c_int, bytes: *const c_void, count: usize, flags: c_int) -> isize {
     // SAFETY: the caller's promise.
-    let ask = |at: usize, count| unsafe {
-        system(system::SENDTO, file as usize, bytes.addr() + at, count, flags as usize, 0, 0)
-    };
-    answer_of(streams::writes(file, streams::is_at_once(flags), count, ask)) as isize
+    unsafe { sendto(file, bytes, count, flags, null(), 0) }
 }
 
 /// The C function of this name. Who is at the other end of a pair of sockets sees it; a counter has no other end, but is in lists.

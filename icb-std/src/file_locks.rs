@@ -2,11 +2,10 @@
 //! asked without waiting. Not modelled: locks that another process holds (the test leaves the model), and those of `fcntl(2)`, which belong to processes.
 
 use crate::door::{self, OwnLock, Which};
-use crate::epoll::identity;
-use crate::sync::{Condvar, Mutex};
+use crate::status::identity;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::system::{self, answer_of, system};
 use ::std::ffi::{c_int, c_long};
-use ::std::mem;
 use ::std::sync::PoisonError;
 
 const LOCK_SHARED: c_int = 1;
@@ -41,11 +40,14 @@ static FILE_LOCKS: Mutex<()> = Mutex::new(());
 /// A lock has been let go.
 static FILE_UNLOCKED: Condvar = Condvar::of_file_locks();
 
+fn hold() -> MutexGuard<'static, ()> {
+    FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Locks {
     fn insert(&mut self, file: c_int) {
-        if !mem::replace(&mut self.is_used, true) {
+        if door::forget_at_end(&mut self.is_used, forget_locks) {
             door::makes_files();
-            door::on_execution_end(Box::new(forget_locks));
         }
         self.remove(file);
         match self.held.get_mut(self.count) {
@@ -121,7 +123,7 @@ fn lock_modelled(file: c_int, action: c_int, ask: &dyn Fn(c_int) -> c_long) -> c
                 return result;
             }
         }
-        let mut held = FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = hold();
         loop {
             let result = ask();
             if result == 0 && action & (LOCK_NO_MORE | LOCK_SHARED) != 0 {
@@ -146,7 +148,7 @@ pub(crate) fn closing(file: c_int, close: impl FnOnce() -> c_long) -> c_long {
         return close();
     }
     door::without_unwinding(|| {
-        let held = (!door::is_alone()).then(|| FILE_LOCKS.lock().unwrap_or_else(PoisonError::into_inner));
+        let held = (!door::is_alone()).then(hold);
         let result = close();
         LOCKS.lock().close(file);
         if held.is_some() {

@@ -8,6 +8,7 @@
 
 use crate::door::{self, Which};
 use crate::made_files;
+use crate::status::Status;
 use crate::surroundings::{about_to_use, contents, directories, environment};
 use crate::system::{self, answer_of, system};
 use ::std::ffi::{CStr, c_char, c_int, c_long, c_uint};
@@ -19,42 +20,8 @@ const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 pub(crate) const AT_REMOVEDIR: c_int = 0x200;
 const O_CREAT: c_int = 0o100;
 const O_TRUNC: c_int = 0o1000;
-const S_IFMT: u32 = 0o170_000;
-const S_IFREG: u32 = 0o100_000;
 /// The last of the standard streams, which may go to files: `std` holds a lock of its own while it writes there.
 const LAST_STANDARD: c_int = 2;
-
-/// What a file's status says first, in 144 bytes at most.
-type Status = [u64; 18];
-
-/// Device and number of a regular file.
-fn regular(status: &Status) -> Option<Which> {
-    // Where the mode stands: behind the count of links, or before it.
-    let mode = if cfg!(target_arch = "x86_64") {
-        (status[3] & 0xffff_ffff) as u32
-    } else {
-        (status[2] & 0xffff_ffff) as u32
-    };
-    (mode & S_IFMT == S_IFREG).then_some([status[0], status[1]])
-}
-
-/// Which regular file an open one is.
-pub(crate) fn open_file(file: c_int) -> Option<Which> {
-    let mut status = [0; 18];
-    // SAFETY: there is room for a file's status.
-    let result = unsafe { system(system::FSTAT, file as usize, status.as_mut_ptr().addr(), 0, 0, 0, 0) };
-    (result == 0).then(|| regular(&status)).flatten()
-}
-
-/// Which regular file has this path.
-fn file_at(directory: c_int, path: *const c_char, flags: c_int) -> Option<Which> {
-    let mut status = [0; 18];
-    let (directory, flags) = (directory as usize, flags as usize);
-    // SAFETY: there is room for a file's status; the path is the caller's, who hands it to the system as well.
-    let result =
-        unsafe { system(system::FSTATAT, directory, path.addr(), status.as_mut_ptr().addr(), flags, 0, 0) };
-    (result == 0).then(|| regular(&status)).flatten()
-}
 
 /// Whether nobody changes what has this path, and whoever looks for it may hold a lock that the model does not see: `std` and the tool look for code and its
 /// sources there, to print a backtrace.
@@ -83,7 +50,7 @@ fn path_used(at: c_int, path: Path, write: bool, flags: c_int, file: Option<bool
     if !door::is_modelled() || is_of_no_matter(path) {
         return;
     }
-    let file = file.and_then(|write| Some(contents(file_at(at, path, flags)?, write)));
+    let file = file.and_then(|write| Some(contents(regular(&Status::at(at, path, flags)?)?, write)));
     // SAFETY: the path of a C function.
     let is_relative = at == AT_FDCWD && unsafe { *path } != b'/' as c_char;
     let names = directories(write);
@@ -119,14 +86,23 @@ fn look_at(file: c_int, write: bool) {
     }
 }
 
+/// Which regular file of the execution's an open one is.
 fn file_of_model(file: c_int) -> Option<Which> {
-    if file > LAST_STANDARD && door::is_modelled() { open_file(file) } else { None }
+    if file > LAST_STANDARD && door::is_modelled() { regular(&Status::of(file)?) } else { None }
 }
 
-/// Declares C functions that first tell what is done, and then do it by a system call. Arguments and results are as wide as a register: what C declares as
+fn regular(status: &Status) -> Option<Which> {
+    status.is_regular().then(|| status.identity())
+}
+
+/// Declares C functions that first tell what is done, and then do it by a system call, or are what another one is. Arguments and results are as wide as a register: what C declares as
 /// narrower has no meaning beyond, and the system looks no further.
 macro_rules! functions {
-    ($($name:ident($($argument:ident: $type:ty),*) tells $tell:expr, calls $number:ident($($value:expr),*);)*) => {
+    ($(
+        $name:ident($($argument:ident: $type:ty),*)
+        $(tells $tell:expr, calls $number:ident($($value:expr),*))?
+        $(is $does:ident($($given:expr),*))?;
+    )*) => {
         $(
             #[doc = concat!("The C function `", stringify!($name), "`.")]
             ///
@@ -134,9 +110,16 @@ macro_rules! functions {
             /// As the C function.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> isize {
-                $tell;
-                // SAFETY: the caller's promise.
-                answer_of(unsafe { system_call(system::$number, &[$($value as usize),*]) }) as isize
+                $(
+                    $tell;
+                    // SAFETY: the caller's promise.
+                    let result = unsafe { system_call(system::$number, &[$($value as usize),*]) };
+                )?
+                $(
+                    // SAFETY: the caller's promise.
+                    let result = unsafe { $does($($given),*) };
+                )?
+                answer_of(result) as isize
             }
         )*
 
@@ -164,45 +147,10 @@ unsafe fn system_call(number: c_long, arguments: &[usize]) -> c_long {
 
 pub(crate) type Path = *const c_char;
 
-/// Declares the C functions that may make something, in terms of one that does it in a directory.
-macro_rules! making_functions {
-    ($($name:ident($($argument:ident: $type:ty),*) is $does:ident($($value:expr),*);)*) => {
-        $(
-            #[doc = concat!("The C function `", stringify!($name), "`.")]
-            ///
-            /// # Safety
-            /// As the C function.
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-                // SAFETY: the caller's promise.
-                answer_of(unsafe { $does($($value),*) }) as c_int
-            }
-        )*
-
-        /// Keeps the functions in every program that is linked with this crate.
-        #[used]
-        static KEEP_MAKING: MakingFunctions = MakingFunctions { $($name),* };
-
-        #[expect(dead_code, reason = "what is kept is the functions, for C code")]
-        struct MakingFunctions {
-            $($name: unsafe extern "C" fn($($type),*) -> c_int,)*
-        }
-    };
-}
-
-making_functions! {
-    open(path: Path, flags: c_int, mode: c_uint) is open_in(AT_FDCWD, path, flags, mode);
-    open64(path: Path, flags: c_int, mode: c_uint) is open_in(AT_FDCWD, path, flags, mode);
-    openat(at: c_int, path: Path, flags: c_int, mode: c_uint) is open_in(at, path, flags, mode);
-    openat64(at: c_int, path: Path, flags: c_int, mode: c_uint) is open_in(at, path, flags, mode);
-    mkdir(path: Path, mode: c_uint) is make_directory_in(AT_FDCWD, path, mode);
-    mkdirat(at: c_int, path: Path, mode: c_uint) is make_directory_in(at, path, mode);
-}
-
 /// # Safety
 /// As `openat(2)`.
 unsafe fn open_in(at: c_int, path: Path, flags: c_int, mode: c_uint) -> c_long {
-    opens(at, path, flags);
+    path_used(at, path, flags & O_CREAT != 0, 0, (flags & O_TRUNC != 0).then_some(true));
     let may_make = flags & O_CREAT != 0 && door::is_modelled() && identity_at(at, path).is_none();
     // SAFETY: the caller's promise.
     let opened =
@@ -225,20 +173,18 @@ unsafe fn make_directory_in(at: c_int, path: Path, mode: c_uint) -> c_long {
     made
 }
 
-/// Device and number of what has this path, whatever it is.
+/// What has this path, whatever it is: no link is followed.
 pub(crate) fn identity_at(at: c_int, path: Path) -> Option<Which> {
-    let mut status: Status = [0; 18];
-    let (at, flags) = (at as usize, AT_SYMLINK_NOFOLLOW as usize);
-    // SAFETY: there is room for a file's status; the path is the caller's, who hands it to the system as well.
-    let result = unsafe { system(system::FSTATAT, at, path.addr(), status.as_mut_ptr().addr(), flags, 0, 0) };
-    (result == 0).then_some([status[0], status[1]])
-}
-
-fn opens(directory: c_int, path: Path, flags: c_int) {
-    path_used(directory, path, flags & O_CREAT != 0, 0, (flags & O_TRUNC != 0).then_some(true));
+    Some(Status::at(at, path, AT_SYMLINK_NOFOLLOW)?.identity())
 }
 
 functions! {
+    open(path: Path, flags: c_int, mode: c_uint) is open_in(AT_FDCWD, path, flags, mode);
+    open64(path: Path, flags: c_int, mode: c_uint) is open_in(AT_FDCWD, path, flags, mode);
+    openat(at: c_int, path: Path, flags: c_int, mode: c_uint) is open_in(at, path, flags, mode);
+    openat64(at: c_int, path: Path, flags: c_int, mode: c_uint) is open_in(at, path, flags, mode);
+    mkdir(path: Path, mode: c_uint) is make_directory_in(AT_FDCWD, path, mode);
+    mkdirat(at: c_int, path: Path, mode: c_uint) is make_directory_in(at, path, mode);
     stat(path: Path, status: usize)
         tells status_of(AT_FDCWD, path, 0, false), calls FSTATAT(AT_FDCWD, path.addr(), status, 0);
     stat64(path: Path, status: usize)

@@ -113,6 +113,8 @@ mod raw;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod sockets;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod status;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod streams;
 #[cfg(icb)]
 mod surroundings;

@@ -10,19 +10,15 @@ use crate::door::{self, OwnLock};
 use crate::epoll::{FILE_READY, alone, is_any_listener, is_listener, note_own_socket};
 use crate::files::AT_FDCWD;
 use crate::made_files;
-use crate::streams::{is_at_once, option, reads, receives, writes};
+use crate::streams::{SO_TYPE, SOCK_STREAM, SOL_SOCKET, is_at_once, option, reads, receives, writes};
 use crate::surroundings::{about_to_use, directories};
 use crate::system::{self, answer_of, system};
 use ::std::ffi::{c_int, c_long, c_uint, c_void};
-use ::std::mem;
 
 const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
-const SO_TYPE: usize = 3;
-const SOL_SOCKET: usize = 1;
 const SO_REUSEADDR: usize = 2;
-const SOCK_STREAM: i32 = 1;
 const SOCK_DGRAM: i32 = 2;
 const EINPROGRESS: c_long = 115;
 
@@ -117,8 +113,10 @@ fn name(address: &Address) -> &[u8] {
     }
 }
 
-fn is_of_messages(socket: c_int) -> bool {
-    option(socket, SO_TYPE, 0_i32) == Some(SOCK_DGRAM)
+/// Where a socket lies in the file system.
+fn path(address: &Address) -> Option<&[u8]> {
+    Some(name(address))
+        .filter(|name| family(address) == AF_UNIX && name.first().is_some_and(|&first| first != 0))
 }
 
 /// The ports that this process has chosen, in this order, and how many of them the running execution has had. The same again and again: where the system chooses, ports of
@@ -140,12 +138,10 @@ const MAX_ATTEMPTS: u32 = 256;
 /// Binds a socket to a port that is not used, as the system does where none is named.
 fn bind_somewhere(socket: c_int, address: &Address, is_stream: bool) -> Option<c_long> {
     let mut ports = PORTS.lock();
-    if !mem::replace(&mut ports.is_used, true) {
-        door::on_execution_end(Box::new(|| {
-            let mut ports = PORTS.lock();
-            (ports.had, ports.is_used) = (0, false);
-        }));
-    }
+    door::forget_at_end(&mut ports.is_used, || {
+        let mut ports = PORTS.lock();
+        (ports.had, ports.is_used) = (0, false);
+    });
     let had = ports.had;
     if is_stream {
         // Connections that are over are no obstacle then; another listener is.
@@ -188,30 +184,29 @@ unsafe extern "C" fn bind(socket: c_int, address: *const c_void, size: c_uint) -
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::BIND, socket as usize, address.addr(), size as usize, 0, 0, 0) };
     // SAFETY: the caller's promise.
-    let local = unsafe { address_at(address, size) }.filter(is_local);
-    if local.is_none() || !door::is_modelled() {
+    let Some(local) = unsafe { address_at(address, size) }.filter(is_local).filter(|_| door::is_modelled())
+    else {
         return answer_of(ask()) as c_int;
-    }
-    let is_stream = option(socket, SO_TYPE, 0_i32) == Some(SOCK_STREAM);
-    let somewhere = local.filter(|local| family(local) != AF_UNIX && local.0[2..4] == [0; 2]);
-    let is_file = local.as_ref().is_some_and(|local| family(local) == AF_UNIX);
+    };
+    let kind = option(socket, SO_TYPE, 0_i32);
+    let is_file = family(&local) == AF_UNIX;
     let result = alone(|| {
         if is_file {
             about_to_use(&[directories(true)]);
         }
-        let chosen = somewhere.and_then(|local| bind_somewhere(socket, &local, is_stream));
+        let is_anywhere = !is_file && local.0[2..4] == [0; 2];
+        let chosen = is_anywhere.then(|| bind_somewhere(socket, &local, kind == Some(SOCK_STREAM))).flatten();
         chosen.unwrap_or_else(ask)
     });
     if result == 0
-        && let Some(path) = local.as_ref().filter(|local| family(local) == AF_UNIX).map(name)
-        && let Some(path) = path.first().filter(|&&first| first != 0).map(|_| path)
+        && let Some(path) = path(&local)
     {
         let mut end_with_zero = [0; 111];
         end_with_zero[..path.len()].copy_from_slice(path);
         made_files::note(AT_FDCWD, end_with_zero.as_ptr().cast());
     }
     // Who is bound to all addresses may be about to talk to others.
-    if result == 0 && is_of_messages(socket) && local.is_some_and(|local| !is_any(&local)) {
+    if result == 0 && kind == Some(SOCK_DGRAM) && !is_any(&local) {
         note_own_socket(socket, false);
     }
     answer_of(result) as c_int
@@ -294,7 +289,7 @@ unsafe extern "C" fn accept4(socket: c_int, address: *mut c_void, size: *mut c_u
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn recvfrom(
+pub(crate) unsafe extern "C" fn recvfrom(
     socket: c_int,
     bytes: *mut c_void,
     count: usize,
@@ -322,7 +317,7 @@ unsafe extern "C" fn recvfrom(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendto(
+pub(crate) unsafe extern "C" fn sendto(
     socket: c_int,
     bytes: *const c_void,
     count: usize,

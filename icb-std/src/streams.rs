@@ -7,14 +7,12 @@
 
 use crate::door::{self, OwnLock};
 use crate::epoll::{
-    FILE_EVENTS, FILE_READY, Held, alone, answer_to_all, ask_alone, files, handles_signals, is_pipe,
-    wait_for_change,
+    FILE_READY, Held, alone, answer_to_all, ask_alone, files, handles_signals, hold, wait_for_change,
 };
+use crate::status::is_pipe;
 use crate::system::{self, answer_of, system};
 use crate::time::WaitingTime;
 use ::std::ffi::{c_int, c_long, c_ulong, c_void};
-use ::std::mem;
-use ::std::sync::PoisonError;
 use ::std::sync::atomic::{AtomicBool, Ordering};
 use ::std::time::Duration;
 
@@ -25,11 +23,11 @@ const F_SETFL: usize = 4;
 const O_NONBLOCK: c_long = 0o4000;
 const MSG_DONTWAIT: c_int = 0x40;
 const MSG_WAITALL: c_int = 0x100;
-const SOL_SOCKET: usize = 1;
-const SO_TYPE: usize = 3;
+pub(crate) const SOL_SOCKET: usize = 1;
+pub(crate) const SO_TYPE: usize = 3;
 const SO_RCVTIMEO: usize = 20;
 const SO_SNDTIMEO: usize = 21;
-const SOCK_STREAM: i32 = 1;
+pub(crate) const SOCK_STREAM: i32 = 1;
 const EAGAIN: c_long = 11;
 /// So many files are waited for at a time, as far as they are looked at again.
 const MAX_WAITED_FOR: usize = 128;
@@ -71,9 +69,9 @@ pub(crate) fn child_begins() {
     }
 }
 
-/// Whether only threads of the execution can make this file ready.
-fn is_between_threads(file: c_int) -> bool {
-    !HAS_CHILDREN.load(Ordering::Relaxed) && files().is_known(file) && !handles_signals()
+/// Whether nobody but threads of the execution can do something to its files.
+fn is_between_threads() -> bool {
+    !HAS_CHILDREN.load(Ordering::Relaxed) && !handles_signals()
 }
 
 /// Whether a call that finds this file not ready waits, and in the model.
@@ -83,7 +81,7 @@ fn waits_modelled(file: c_int) -> bool {
     }
     // SAFETY: the call takes a number only.
     let flags = unsafe { system(system::FCNTL, file as usize, F_GETFL, 0, 0, 0, 0) };
-    flags >= 0 && flags & O_NONBLOCK == 0 && is_between_threads(file)
+    flags >= 0 && flags & O_NONBLOCK == 0 && is_between_threads()
 }
 
 /// Asks the system about files, without waiting.
@@ -146,12 +144,12 @@ fn comes_unseen() -> Option<&'static str> {
 /// Waits for a change, for the sake of these files.
 fn wait_for_files(held: Held, asked: &[Asked], time: Option<WaitingTime>) -> (Held, bool) {
     let mut waited_for = WAITED_FOR.lock();
-    if !mem::replace(&mut waited_for.is_used, true) {
+    let forget = || {
+        let mut waited_for = WAITED_FOR.lock();
+        (waited_for.count, waited_for.is_used) = (0, false);
+    };
+    if door::forget_at_end(&mut waited_for.is_used, forget) {
         door::on_deadlock(comes_unseen);
-        door::on_execution_end(Box::new(|| {
-            let mut waited_for = WAITED_FOR.lock();
-            (waited_for.count, waited_for.is_used) = (0, false);
-        }));
     }
     let known = asked.len().min(MAX_WAITED_FOR - waited_for.count);
     for one in &asked[..known] {
@@ -191,7 +189,7 @@ fn at_once(file: c_int, act: &dyn Fn() -> c_long) -> c_long {
 /// Does something to a file as soon as that is possible, and tells all who wait.
 fn when_ready(file: c_int, events: i16, time: Option<WaitingTime>, act: &dyn Fn() -> c_long) -> c_long {
     door::without_unwinding(|| {
-        let mut held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = hold();
         loop {
             let result = at_once(file, act);
             if result != -EAGAIN {
@@ -225,9 +223,14 @@ pub(crate) fn receives(
     if flags & MSG_WAITALL == 0 || is_at_once(flags) || !waits_modelled(socket) {
         return reads(socket, is_at_once(flags), || act(0, count));
     }
+    in_parts(count, |at, count| reads(socket, false, || act(at, count)))
+}
+
+/// Does something with so many bytes by `act`, which is told where it begins and how many are left, until all is done or nothing more can be.
+fn in_parts(count: usize, act: impl Fn(usize, usize) -> c_long) -> c_long {
     let mut done = 0;
     loop {
-        let result = reads(socket, false, || act(done, count - done));
+        let result = act(done, count - done);
         if result <= 0 {
             return if done > 0 { done as c_long } else { result };
         }
@@ -250,18 +253,8 @@ pub(crate) fn writes(
         let may_be_handler = door::is_modelled() && files().is_socket(file) && handles_signals();
         return if may_be_handler { act(0, count) } else { answer_to_all(file, || act(0, count)) };
     }
-    let is_stream = is_stream(file);
-    let mut done = 0;
-    loop {
-        let result = when_ready(file, POLL_OUT, limit(file, SO_SNDTIMEO), &|| act(done, count - done));
-        if result < 0 {
-            return if done > 0 { done as c_long } else { result };
-        }
-        done += result as usize;
-        if done >= count || !is_stream || result == 0 {
-            return done as c_long;
-        }
-    }
+    let write = |at, count| when_ready(file, POLL_OUT, limit(file, SO_SNDTIMEO), &|| act(at, count));
+    if is_stream(file) { in_parts(count, write) } else { write(0, count) }
 }
 
 /// Whether what is written there may be taken in parts: a pipe, or a socket that knows no messages.
@@ -308,7 +301,11 @@ unsafe extern "C" fn ppoll(
 unsafe fn poll_for(asked: *mut Asked, count: usize, time: Option<Duration>, signals: usize) -> c_long {
     // SAFETY: the caller's promise.
     let files = || unsafe { ::std::slice::from_raw_parts_mut(asked, count) };
-    let is_ours = || files().iter().all(|one| one.file < 0 || is_between_threads(one.file));
+    let is_ours = || {
+        let mut asked = files().iter().filter(|one| one.file >= 0).peekable();
+        asked.peek().is_none()
+            || asked.all(|one| crate::epoll::files().is_known(one.file)) && is_between_threads()
+    };
     let real = || {
         // The system writes there how much is left.
         let mut time = time.map(|time| [time.as_secs() as i64, i64::from(time.subsec_nanos())]);
@@ -330,7 +327,7 @@ unsafe fn poll_for(asked: *mut Asked, count: usize, time: Option<Duration>, sign
     let files = || if count == 0 { &mut [][..] } else { files() };
     let time = time.map(WaitingTime::new);
     door::without_unwinding(|| {
-        let mut held = FILE_EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = hold();
         loop {
             let found = ask(files());
             if found != 0 {

@@ -4,7 +4,6 @@
 use crate::door::{
     self, Action, AtomicRef, AtomicType, Ordering, OwnLock, Surroundings, SurroundingsUse, Which,
 };
-use ::std::mem;
 use ::std::sync::atomic::{AtomicU64, Ordering as Real};
 
 /// So many files of an execution are told apart; all others are one.
@@ -65,7 +64,7 @@ fn take_step(SurroundingsUse { what, which, write }: SurroundingsUse) {
         Surroundings::Contents => (&CONTENTS, &CHANGES[3 + number(which)]),
     };
     let target = AtomicRef { address: (&raw const *changes).cast(), of };
-    forget_at_end();
+    door::forget_at_end(&mut FILES.lock().is_used, forget);
     // What the system does for one thread and then for another is in this order for both.
     let action = match write {
         true => Action::ReadModifyWrite(Ordering::SeqCst),
@@ -94,12 +93,6 @@ fn number(file: Which) -> usize {
     files.known[count] = file;
     files.count += 1;
     count
-}
-
-fn forget_at_end() {
-    if !mem::replace(&mut FILES.lock().is_used, true) {
-        door::on_execution_end(Box::new(forget));
-    }
 }
 
 fn forget() {

@@ -446,9 +446,6 @@ impl Execution {
         for accessor in self.memory_notes.places.get(&granule).into_iter().flatten() {
             news |= self.promoted.insert(Place::of_code(accessor.place).address());
         }
-        if news {
-            self.promotion = true;
-            self.stop(crate::program::End::GivenUp);
-        }
+        self.begins_anew(news);
     }
 }

@@ -85,10 +85,8 @@ pub fn panics_are_seen(hook: PanicHook) {
     know_panic_hook(hook);
     let Some(running) = running() else { return };
     running.with(|e| {
-        if e.promoted.insert((&raw const PANICS).addr()) {
-            e.promotion = true;
-            e.stop(End::GivenUp);
-        }
+        let is_news = e.promoted.insert((&raw const PANICS).addr());
+        e.begins_anew(is_news);
     });
 }
 

@@ -1,9 +1,11 @@
 //! What executions have found out about which memory is shared, and how it is handed on: to another program of this process, or to another process.
 
 use super::address_map::{Places, WatchedPlaces};
+use super::execution::Execution;
 use super::memory_troubles::Owner;
 use super::program::CoroutineProgram;
 use super::{image, shared_stacks};
+use crate::program::End;
 
 /// What executions have found out about which memory is shared.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,17 @@ pub struct Promoted {
     pub(super) watched: WatchedPlaces,
     /// The times of writes of atomic variables matter.
     pub(super) keeps_writes: bool,
+}
+
+impl Execution {
+    /// The execution is given up and the search begins anew, if it has shown something new. Whether it has.
+    pub(super) fn begins_anew(&mut self, is_news: bool) -> bool {
+        if is_news {
+            self.promotion = true;
+            self.stop(End::GivenUp);
+        }
+        is_news
+    }
 }
 
 impl CoroutineProgram {

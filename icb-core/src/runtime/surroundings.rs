@@ -8,7 +8,7 @@
 use super::execution::Execution;
 use super::running::running;
 use crate::memory::race::DataClock;
-use crate::program::{End, Granularity};
+use crate::program::Granularity;
 use crate::trace::SURROUNDINGS;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -120,21 +120,12 @@ impl Execution {
         let all = SurroundingsUse { what: Surroundings::All, which: [0, 0], write };
         let is_one = |one: &&SurroundingsUse| one.what != first.what || one.which == first.which;
         if is_step(self, Surroundings::All) || kinds.iter().filter(|&&kind| is_step(self, kind)).count() > 1 {
-            return (!self.note_promotion(news)).then_some(all);
+            return (!self.begins_anew(news)).then_some(all);
         }
         if !uses.iter().all(|one| is_one(&one)) {
             news |= self.promoted.insert(Surroundings::All.place());
         }
-        (!self.note_promotion(news)).then_some(SurroundingsUse { write, ..first })
-    }
-
-    /// Begins anew if there is something new.
-    fn note_promotion(&mut self, news: bool) -> bool {
-        if news {
-            self.promotion = true;
-            self.stop(End::GivenUp);
-        }
-        news
+        (!self.begins_anew(news)).then_some(SurroundingsUse { write, ..first })
     }
 
     /// Whether all other threads have ended, and what they have done happens before what the running thread does: then nobody else can come before it

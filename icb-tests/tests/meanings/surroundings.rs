@@ -105,19 +105,18 @@ fn both_add_one_under_the_lock_of_a_file(directory: &Directory) {
 }
 
 fn a_lock_is_not_to_be_had(directory: &Directory) {
-    let path = directory.file("");
-    let both = successes(|| {
-        let file = File::open(&path).unwrap();
-        file.try_lock().is_ok()
-    });
-    assert_eq!(both, 2);
+    both_lock(directory, |file| file.try_lock().is_ok());
 }
 
 fn readers_share_a_lock(directory: &Directory) {
+    both_lock(directory, |file| file.try_lock_shared().is_ok());
+}
+
+fn both_lock(directory: &Directory, lock: impl Fn(&File) -> bool + Sync) {
     let path = directory.file("");
     let both = successes(|| {
         let file = File::open(&path).unwrap();
-        file.try_lock_shared().is_ok()
+        lock(&file)
     });
     assert_eq!(both, 2);
 }

@@ -124,10 +124,7 @@ impl Execution {
                 news |= self.promoted.insert(place.address());
             }
         }
-        if news {
-            self.promotion = true;
-            self.stop(crate::program::End::GivenUp);
-        }
+        self.begins_anew(news);
     }
 
     /// The step of an access that is a scheduling point.

@@ -119,10 +119,12 @@ fn from(place: &SourceLocation) -> String {
 }
 
 /// The innermost place in the workspace of a step that is taken in a package of others.
-fn caller<'a>(step: &Step, trace: &'a Trace) -> Option<&'a SourceLocation> {
+fn caller<'a>(step: &'a Step, trace: &'a Trace) -> Option<&'a SourceLocation> {
     step.location.as_ref().filter(|location| is_of_others(&location.file))?;
-    let frames = step.backtrace.iter().filter_map(|&number| trace.frames.get(number as usize));
-    let mut own = frames.filter(|frame| is_of_program(frame)).filter_map(|frame| frame.location.as_ref());
+    let mut own = trace
+        .backtrace(step)
+        .filter(|frame| is_of_program(frame))
+        .filter_map(|frame| frame.location.as_ref());
     own.find(|location| !is_of_others(&location.file))
 }
 
@@ -135,8 +137,7 @@ fn place<'a>(step: &'a Step, trace: &'a Trace) -> Option<&'a SourceLocation> {
     if is_end_of_scope(step.operation.action) {
         return None;
     }
-    let mut frames = step.backtrace.iter().filter_map(|&number| trace.frames.get(number as usize));
-    frames.find(|frame| is_of_program(frame)).and_then(|frame| frame.location.as_ref())
+    trace.backtrace(step).find(|frame| is_of_program(frame)).and_then(|frame| frame.location.as_ref())
 }
 
 /// What is shown of what was printed.
