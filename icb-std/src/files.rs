@@ -36,8 +36,8 @@ fn is_of_no_matter(path: *const c_char) -> bool {
     if beginnings.iter().any(|beginning| path.starts_with(beginning.as_bytes())) {
         return true;
     }
-    let own = OWN.get_or_init(|| {
-        door::aside(|| {
+    let own = door::aside(|| {
+        OWN.get_or_init(|| {
             let own = ::std::fs::read_link("/proc/self/exe").unwrap_or_default();
             own.parent().map_or_else(Vec::new, |directory| directory.as_os_str().as_bytes().to_vec())
         })

@@ -71,11 +71,12 @@ static HOOK: OnceLock<PanicHook> = OnceLock::new();
 /// Stands among the promoted places where panics call the hook.
 static PANICS: u8 = 0;
 
-/// What calls the program's hook, before threads are there that could set one.
+/// What calls the program's hook, before threads are there that could set one. If another test of the process is just noting the same, that is waited for
+/// outside the model.
 #[inline]
 pub fn know_panic_hook(hook: PanicHook) {
     if HOOK.get().is_none() {
-        HOOK.get_or_init(|| hook);
+        super::allocator::aside(|| HOOK.get_or_init(|| hook));
     }
 }
 
