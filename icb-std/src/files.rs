@@ -36,11 +36,9 @@ fn is_of_no_matter(path: *const c_char) -> bool {
     if beginnings.iter().any(|beginning| path.starts_with(beginning.as_bytes())) {
         return true;
     }
-    let own = door::aside(|| {
-        OWN.get_or_init(|| {
-            let own = ::std::fs::read_link("/proc/self/exe").unwrap_or_default();
-            own.parent().map_or_else(Vec::new, |directory| directory.as_os_str().as_bytes().to_vec())
-        })
+    let own = door::noted_once(&OWN, || {
+        let own = ::std::fs::read_link("/proc/self/exe").unwrap_or_default();
+        own.parent().map_or_else(Vec::new, |directory| directory.as_os_str().as_bytes().to_vec())
     });
     path.strip_prefix(&own[..]).is_some_and(|rest| !own.is_empty() && rest.first() == Some(&b'/'))
 }

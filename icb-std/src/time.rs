@@ -24,12 +24,6 @@ use ::std::sync::OnceLock;
 /// The moment at which every execution begins, on the clock of `Instant`.
 static BEGIN: OnceLock<::std::time::Instant> = OnceLock::new();
 
-/// That moment. If another test of the process is just fixing it, that is waited for outside the model.
-fn begin() -> ::std::time::Instant {
-    let fix = || door::aside(|| *BEGIN.get_or_init(::std::time::Instant::now));
-    BEGIN.get().copied().unwrap_or_else(fix)
-}
-
 /// The time of a wait that begins anew when it has been woken in vain.
 ///
 /// Where a wait may be over at any time, how long it is makes no difference: that it is over is for the wait itself to say. Where time passes only when nobody can
@@ -74,7 +68,7 @@ impl Instant {
     #[track_caller]
     pub fn now() -> Instant {
         match door::now() {
-            Some(elapsed) => Instant(begin() + elapsed),
+            Some(elapsed) => Instant(*door::noted_once(&BEGIN, ::std::time::Instant::now) + elapsed),
             None => Instant(::std::time::Instant::now()),
         }
     }

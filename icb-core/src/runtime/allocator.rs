@@ -13,6 +13,7 @@ use super::ledger::Ledger;
 use crate::memory::window;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::OnceLock;
 
 /// The system's allocator, with a quarantine during executions. Make it the global allocator of the program under
 /// test (`icb_std` does).
@@ -437,6 +438,12 @@ impl Drop for Aside {
 pub fn aside<R>(f: impl FnOnce() -> R) -> R {
     let _aside = Aside(QUARANTINE.with(|current| current.replace(std::ptr::null_mut())));
     super::hashing::undisturbed(f)
+}
+
+/// What is noted once in a process, by whoever needs it first. If another test of the process is just noting it, that is waited for outside the model.
+#[inline]
+pub fn noted_once<T>(note: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    note.get().unwrap_or_else(|| aside(|| note.get_or_init(make)))
 }
 
 /// Whether the engine is at work of its own on this OS thread, or no execution runs here: locks of the real

@@ -67,7 +67,7 @@ pub use addressed::{
     count_met, value_goes, value_gone,
 };
 pub use allocator::{
-    Allocator, allocation_count, aside, engine_works, is_installed as allocator_is_installed,
+    Allocator, allocation_count, aside, engine_works, is_installed as allocator_is_installed, noted_once,
 };
 pub use apart::{apart, is_apart, leave_apart};
 pub use atomics::{AtomicRef, AtomicStep, AtomicType, atomic, atomic_exchange, fence, fence_by_exchange};

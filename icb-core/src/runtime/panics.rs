@@ -71,13 +71,10 @@ static HOOK: OnceLock<PanicHook> = OnceLock::new();
 /// Stands among the promoted places where panics call the hook.
 static PANICS: u8 = 0;
 
-/// What calls the program's hook, before threads are there that could set one. If another test of the process is just noting the same, that is waited for
-/// outside the model.
+/// What calls the program's hook, before threads are there that could set one.
 #[inline]
 pub fn know_panic_hook(hook: PanicHook) {
-    if HOOK.get().is_none() {
-        super::allocator::aside(|| HOOK.get_or_init(|| hook));
-    }
+    super::allocator::noted_once(&HOOK, || hook);
 }
 
 /// The program sets a hook, or takes one away. From now on panics call it, in the thread that panics, which unwinds already. The search begins anew if

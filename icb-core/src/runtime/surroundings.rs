@@ -84,7 +84,7 @@ static UNSEEN: OnceLock<Unseen> = OnceLock::new();
 
 /// Whom to ask before a deadlock is told.
 pub fn on_deadlock(ask: Unseen) {
-    super::allocator::aside(|| UNSEEN.get_or_init(|| ask));
+    super::allocator::noted_once(&UNSEEN, || ask);
 }
 
 /// Whether the test leaves the model, where no thread can go on: by what.
