@@ -1,6 +1,9 @@
 //! Rounds: what a thread does over and over without a pause. A loop that waits need not say so (a task that wakes itself, and is
 //! polled again at once): if it does exactly the same again and again, it is taken for one that pauses each time round.
 //!
+//! A loop that waits looks at something again and again. One that does the same to one object after another (an array is made, or gone through) comes to its end:
+//! in each round the objects must be those of the round before, or new ones, and not all of them may be new.
+//!
 //! A lock is a part of such a loop where what it guards is a value that is seen, see [`Handle::unlock`](super::Handle::unlock): it is looked at when the lock is let
 //! go. The pause comes where the thread holds as little as it ever does in its loop, so that others get what they need to change something.
 //!
@@ -9,7 +12,7 @@
 //! (`turns`), which say what comes of the pauses.
 
 use crate::program::Place;
-use crate::trace::{Action, Operation};
+use crate::trace::{Action, ObjectId, Operation};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// So many things has a thread changed when it is watched for the first time.
@@ -35,14 +38,39 @@ pub(crate) struct Rounds {
     begins_after: u32,
     /// Operations that it is still watched for; while it goes round in a loop that is known, it is watched.
     pub(crate) watched: u16,
-    /// Each operation with what it has read and written, in short. Once its loop is known: those of one round.
-    done: Vec<u64>,
+    /// What has been done. Once its loop is known: one round, the last.
+    done: Vec<Done>,
+    /// Something of the round before has been come back to in this one. (Once its loop is known.)
+    comes_back: bool,
     /// The loop's operations; 0: none is known.
     period: usize,
     /// Where in the loop it is.
     at: usize,
     /// What is guarded by the lock that the thread is about to let go, if it is watched and that is a value that can be seen.
     pub(crate) guarded: Option<u64>,
+}
+
+/// An operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Done {
+    /// It, with what it has read and written, in short; not on which object.
+    digest: u64,
+    /// On which one.
+    object: ObjectId,
+    /// Nothing was done to it before, since the thread has been watched.
+    is_new: bool,
+}
+
+impl Done {
+    /// A round later than `before`, the same is done again: on the same object, or on a new one.
+    fn repeats(&self, before: &Done) -> bool {
+        self.digest == before.digest && (self.object == before.object || self.is_new)
+    }
+
+    /// On the same object.
+    fn comes_back_to(&self, before: &Done) -> bool {
+        self.object == before.object && self.object.is_some()
+    }
 }
 
 /// What an operation does to the locks that its thread holds.
@@ -175,24 +203,31 @@ impl Rounds {
             self.stop();
             return false;
         };
+        let object = operation.object;
+        let is_new = !self.done.iter().any(|done| done.object == object);
+        let done = Done { digest, object, is_new };
         if self.period == 0 {
             self.watched -= 1;
-            self.done.push(digest);
+            self.done.push(done);
             return self.done.len().is_multiple_of(BETWEEN_LOOKS) && self.look();
         }
-        if self.done[self.at] != digest {
+        let before = std::mem::replace(&mut self.done[self.at], done);
+        self.comes_back |= done.comes_back_to(&before);
+        self.at = (self.at + 1) % self.period;
+        let is_over = self.at == 0;
+        if !done.repeats(&before) || is_over && !std::mem::take(&mut self.comes_back) {
             self.stop();
             return false;
         }
-        self.at = (self.at + 1) % self.period;
-        self.at == 0
+        is_over
     }
 
     /// Whether what has been done is a loop; if it cannot be, the thread is not watched any longer.
     fn look(&mut self) -> bool {
         let count = self.done.len();
         let same = |length: usize, period: usize| {
-            length + period <= count && (count - length..count).all(|i| self.done[i] == self.done[i - period])
+            length + period <= count
+                && (count - length..count).all(|i| self.done[i].repeats(&self.done[i - period]))
         };
         let Some(period) = (1..=MAX_PERIOD).find(|&period| same(BETWEEN_LOOKS, period)) else {
             if count >= BETWEEN_LOOKS + MAX_PERIOD {
@@ -201,9 +236,12 @@ impl Rounds {
             return false;
         };
         let enough = (MIN_ROUNDS * period).max(MIN_OPERATIONS);
-        if !same(enough - period, period) {
+        let comes_back = |i: usize| self.done[i].comes_back_to(&self.done[i - period]);
+        if !same(enough - period, period) || !(count - period..count).any(comes_back) {
             return false;
         }
+        // In the middle of a round it cannot be known any longer.
+        self.comes_back = true;
         self.done.drain(..count - period);
         self.period = period;
         self.watched = WATCH;
@@ -216,8 +254,8 @@ impl Rounds {
     /// After so many operations of a round it holds as few locks as it ever does in it.
     fn holds_least_after(&self) -> usize {
         let (mut held, mut least, mut after) = (0_isize, 0, 0);
-        for (index, &digest) in self.done.iter().enumerate() {
-            held += match Holding::of(digest) {
+        for (index, done) in self.done.iter().enumerate() {
+            held += match Holding::of(done.digest) {
                 Holding::AsBefore => 0,
                 Holding::OneMore => 1,
                 Holding::OneLess => -1,
@@ -233,7 +271,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{ObjectId, Ordering};
+    use crate::trace::Ordering;
 
     fn rounds(values: impl IntoIterator<Item = u64>) -> (Rounds, Vec<usize>) {
         let mut rounds = Rounds::default();
@@ -305,6 +343,39 @@ mod tests {
         // A loop that is too long to be known.
         let (_, came_round) = rounds((0..300).map(|i| i % 33));
         assert_eq!(came_round.len(), 0);
+    }
+
+    /// A round of three operations, each on this object.
+    fn rounds_on(objects: impl Fn(usize) -> [usize; 3]) -> usize {
+        let mut rounds = Rounds::default();
+        rounds.reset();
+        (0..=FIRST_WATCH).for_each(|_| rounds.note_change());
+        let mut came_round = 0;
+        for round in 0..80 {
+            for (at, object) in objects(round).into_iter().enumerate() {
+                let operation = Operation::new(Action::Store(Ordering::SeqCst), ObjectId::new(object));
+                let is_watched = rounds.watched != 0;
+                came_round +=
+                    usize::from(is_watched && rounds.note(operation, true, None, Some(at as u64), None));
+            }
+        }
+        came_round
+    }
+
+    #[test]
+    fn going_through_objects_is_no_loop_that_waits() {
+        let one = |_| [1, 1, 2];
+        assert!(rounds_on(one) > 50);
+        // Something is made in each round, and something else is looked at again.
+        let known = rounds_on(|round| [1, 10 + 2 * round, 11 + 2 * round]);
+        assert!(known > 50, "{known}");
+        assert_eq!(rounds_on(|round| [3 * round, 3 * round + 1, 3 * round + 2]), 0);
+        assert_eq!(rounds_on(|round| [round, round, round]), 0);
+        // One after the other, and then from the beginning: a round of twelve operations.
+        let four = rounds_on(|round| [round % 4, round % 4, round % 4]);
+        assert!((10..20).contains(&four), "{four}");
+        // It waits for the first, and then goes through others.
+        assert!((30..60).contains(&rounds_on(|round| [if round < 60 { 1 } else { round }; 3])));
     }
 
     #[test]

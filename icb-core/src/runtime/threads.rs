@@ -122,6 +122,15 @@ pub(crate) struct Local {
     pub(crate) gone: bool,
 }
 
+/// What a thread that goes round in a loop has come to that is new to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Since {
+    /// It has changed so many things.
+    Changes(u32),
+    /// In a loop that changes something all the same: it was at a new place so often.
+    News(u32),
+}
+
 /// One thread. Slots are used again by later executions.
 pub(crate) struct Thread {
     pub(crate) life: Life,
@@ -208,8 +217,8 @@ pub(crate) struct Thread {
     pub(crate) cut_waits: Vec<(usize, u32)>,
     /// Timed waits that have expired since the test ended.
     pub(crate) late_expiries: u32,
-    /// Turns that it was let on for before time passed, and how many things it had changed then.
-    counted: (u32, u32),
+    /// Turns that it was let on for before time passed, and since when.
+    counted: (u32, Since),
     /// Exchanges in a row that failed for no reason.
     pub(crate) spurious_failures: u32,
     /// How often it has found that a thread which has ended had not done so yet.
@@ -303,7 +312,7 @@ impl Default for Thread {
             next_look: FIRST_LOOK,
             cut_waits: Vec::new(),
             late_expiries: 0,
-            counted: (0, 0),
+            counted: (0, Since::Changes(0)),
             spurious_failures: 0,
             late_ends: 0,
             kept_from_ending: Vec::new(),
@@ -338,6 +347,8 @@ const MAX_REPEATED_OPERATIONS: usize = 1024;
 const SELF_WAKES: u32 = 2;
 /// A thread that may be counting its rounds is let on for so many before time passes: more than a backoff has that ends with a wait.
 const MAX_COUNTED: u32 = 128;
+/// The same where it changes something in each: whoever wakes himself until some time has passed takes that many steps more.
+const MAX_COUNTED_CHANGES: u32 = 32;
 /// Exchanges in a row that may fail for no reason: more would only repeat what a loop around them does, for ever.
 pub(crate) const MAX_SPURIOUS_FAILURES: u32 = 3;
 /// So often a thread may find that one which has ended has not done so yet: more would only repeat what a loop around that does.
@@ -410,7 +421,7 @@ impl Thread {
         self.next_look = FIRST_LOOK;
         self.cut_waits.clear();
         self.late_expiries = 0;
-        self.counted = (0, 0);
+        self.counted = (0, Since::Changes(0));
         self.stack_bottom = 0;
         self.stack_top = 0;
         self.in_hook = false;
@@ -582,23 +593,30 @@ impl Thread {
 
     /// It waits for a change, and may be counting its rounds up to a number that it has not come to. Depends on nothing but what it has done itself.
     pub(crate) fn may_be_counting(&self) -> bool {
-        let is_idle = self.idle.is_idle && self.idle.is_surely_known;
-        self.awaiting
-            && !self.awaits_news
-            && !is_idle
-            && !self.reads_clock
-            && self.counted_rounds() < MAX_COUNTED
+        let is_idle = || self.idle.is_idle && self.idle.is_surely_known;
+        let may_be = match self.awaits_news {
+            true => self.counted_rounds() < MAX_COUNTED_CHANGES,
+            false => self.counted_rounds() < MAX_COUNTED && !is_idle(),
+        };
+        self.awaiting && may_be && !self.reads_clock
     }
 
-    /// So often has it been let on before time passed since it changed something last.
+    /// So often has it been let on before time passed since it came to something new.
     fn counted_rounds(&self) -> u32 {
-        let (rounds, changes) = self.counted;
-        if changes == self.rounds.changes() { rounds } else { 0 }
+        let (rounds, since) = self.counted;
+        if since == self.counted_since() { rounds } else { 0 }
+    }
+
+    fn counted_since(&self) -> Since {
+        match self.awaits_news {
+            true => Since::News(self.turns.news()),
+            false => Since::Changes(self.rounds.changes()),
+        }
     }
 
     /// It is let on before time passes.
     pub(crate) fn note_counted_round(&mut self) {
-        self.counted = (self.counted_rounds() + 1, self.rounds.changes());
+        self.counted = (self.counted_rounds() + 1, self.counted_since());
     }
 
     /// It waits for a change, and its last turn was idle.

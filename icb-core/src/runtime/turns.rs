@@ -7,7 +7,8 @@
 //! 1. Nothing is forbidden. A thread that gives way may go on all the same, at a cost of 1, and then has four times as many
 //!    turns, but not more than about [`MAX_EARLY_OPERATIONS`], up to `max_early` times in a row, so that a search without a bound ends.
 //! 2. Only after [`MAX_TURNS`] turns that changed something, and came to no new place: before that, whoever pauses may go
-//!    on for nothing. (Turns that only read are recognised by what they read, see `threads`.)
+//!    on for nothing. (Turns that only read are recognised by what they read, see `threads`.) A turn that has to do with nothing but objects of which none was
+//!    there in the turns before counts as a new place: such a loop goes through them.
 //! 3. Priorities depend on who ran when, which reductions must not see. Here everything depends on what the thread itself
 //!    has done, and on the order of dependent operations: a thread goes round if it was at no new place for so many turns; it
 //!    waits until one of the objects of its last turn is changed by a thread that does not go round.
@@ -34,6 +35,8 @@ const RECENT_TURNS: u32 = 4;
 const MAX_OPERATIONS: u16 = 256;
 /// Places remembered.
 const MAX_PLACES: usize = 512;
+/// Objects remembered.
+const MAX_OBJECTS: usize = 512;
 
 /// So often in a row a thread may read the clock, without a step, before it pauses.
 const CLOCK_READINGS: u32 = 64;
@@ -62,6 +65,12 @@ pub(crate) struct Turns {
     expected: usize,
     /// Objects of this turn that others can change with effect, and their news as this thread knows it.
     touched: Vec<(u32, u32)>,
+    /// Those of the turns before.
+    known: Vec<u32>,
+    /// One of this turn is known, or more could not be.
+    touches_known: bool,
+    /// Turns that came to a new place.
+    news: u32,
 }
 
 impl Turns {
@@ -76,6 +85,9 @@ impl Turns {
         self.goes_on_early = false;
         self.places.clear();
         self.touched.clear();
+        self.known.clear();
+        self.touches_known = false;
+        self.news = 0;
     }
 
     /// Its turns are counted anew.
@@ -88,7 +100,17 @@ impl Turns {
 
     /// At a pause: the thread goes round. Depends on nothing but what it has done itself.
     pub(crate) fn is_tired(&self) -> bool {
-        self.tired && self.is_begun()
+        self.tired && self.is_begun() && !self.is_on_new_objects()
+    }
+
+    /// It has done in this turn what it did before, and to objects to which it had done nothing: it goes through them.
+    const fn is_on_new_objects(&self) -> bool {
+        !self.touches_known && !self.touched.is_empty()
+    }
+
+    /// So often has the thread come to a new place.
+    pub(super) const fn news(&self) -> u32 {
+        self.news
     }
 
     /// At a pause: it has gone round more often than it may.
@@ -165,8 +187,9 @@ impl Turns {
             return;
         }
         let is_long = self.number != 0 && self.left == 0;
-        if self.has_new_place || is_long {
+        if self.has_new_place || is_long || self.is_on_new_objects() {
             self.forget_turns();
+            self.news = self.news.saturating_add(1);
         } else {
             self.count += 1;
             self.spent = self.spent.saturating_add(u32::from(MAX_OPERATIONS - self.left));
@@ -177,6 +200,12 @@ impl Turns {
         self.has_new_place = false;
         self.tired = self.count + 1 >= MAX_TURNS;
         self.expected = 0;
+        for &(object, _) in &self.touched {
+            if self.known.len() < MAX_OBJECTS && !self.known.contains(&object) {
+                self.known.push(object);
+            }
+        }
+        self.touches_known = self.known.len() == MAX_OBJECTS;
         self.touched.clear();
     }
 
@@ -270,7 +299,10 @@ impl Execution {
             let news = self.objects[index].news();
             match turns.touched.iter_mut().find(|(known, _)| *known as usize == index) {
                 Some((_, known)) => *known = news,
-                None => turns.touched.push((index as u32, news)),
+                None => {
+                    turns.touches_known |= turns.known.contains(&(index as u32));
+                    turns.touched.push((index as u32, news));
+                }
             }
         }
     }

@@ -653,6 +653,53 @@ fn loops_that_do_work_are_not_taken_for_waiting() {
     assert_eq!(executions(400), few + 38 * (more - few));
 }
 
+/// A loop that makes one object after another, or goes through many, comes to its end, though it does the same to each: nobody's time is up meanwhile. So does one
+/// that counts.
+#[test]
+fn loops_that_go_through_objects_are_not_taken_for_waiting() {
+    fn make_many() {
+        let mut made = Vec::new();
+        for _ in 0..100 {
+            let flag = Arc::new((AtomicUsize::new(1), AtomicBool::new(false)));
+            flag.clone().0.fetch_sub(1, SeqCst);
+            flag.1.store(true, SeqCst);
+            made.push(flag);
+        }
+    }
+    fn go_through_many() {
+        let flags: Vec<_> = (0..300).map(|_| AtomicBool::new(true)).collect();
+        flags.iter().for_each(|flag| flag.store(false, SeqCst));
+        let locks: Vec<_> = (0..300).map(|_| Mutex::new(true)).collect();
+        locks.iter().for_each(|lock| *lock.lock().unwrap() = false);
+    }
+    fn pause_in_between() {
+        let locks: Vec<_> = (0..50).map(|_| Mutex::new(true)).collect();
+        for lock in &locks {
+            *lock.lock().unwrap() = false;
+            thread::yield_now();
+        }
+    }
+    fn count_with_pauses() {
+        let count = AtomicUsize::new(0);
+        for _ in 0..25 {
+            count.fetch_add(1, SeqCst);
+            thread::yield_now();
+        }
+    }
+    for work in [make_many as fn(), go_through_many, pause_in_between, count_with_pauses] {
+        let report = plain().max_bound(0).auto_advance(true).explore(move || {
+            let (sender, receiver) = mpsc::channel();
+            let worker = thread::spawn(move || {
+                work();
+                sender.send(()).unwrap();
+            });
+            receiver.recv_timeout(Duration::from_secs(60)).expect("in time");
+            worker.join().unwrap();
+        });
+        assert!(report.complete && report.failure.is_none(), "{:?}", report.failure.map(|f| f.message));
+    }
+}
+
 /// What only a thread that goes round without giving way can show is found as well: from the fourth pause on at a cost.
 #[test]
 fn a_loop_may_go_round_more_often_at_a_cost() {
