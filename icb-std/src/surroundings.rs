@@ -9,8 +9,10 @@ use ::std::sync::atomic::{AtomicU64, Ordering as Real};
 /// So many files of an execution are told apart; all others are one.
 const MAX_FILES: usize = 256;
 
-/// How often each has been changed in the running execution: the directories, the environment, all together, files.
-static CHANGES: [AtomicU64; 3 + MAX_FILES] = [const { AtomicU64::new(0) }; 3 + MAX_FILES];
+/// What is no file.
+const KINDS: usize = 4;
+/// How often each has been changed in the running execution: the directories, the environment, all together, the numbers of threads, files.
+static CHANGES: [AtomicU64; KINDS + MAX_FILES] = [const { AtomicU64::new(0) }; KINDS + MAX_FILES];
 static FILES: OwnLock<Files> = OwnLock::new(Files { known: [[0; 2]; MAX_FILES], count: 0, is_used: false });
 
 /// The files that the running execution has come by, in this order. (Nothing here allocates: that would be the program's.)
@@ -26,6 +28,8 @@ static DIRECTORIES: AtomicType =
 static CONTENTS: AtomicType = AtomicType { size: size_of::<u64>(), name: Surroundings::Contents.name() };
 static ENVIRONMENT: AtomicType =
     AtomicType { size: size_of::<u64>(), name: Surroundings::Environment.name() };
+static THREAD_NUMBERS: AtomicType =
+    AtomicType { size: size_of::<u64>(), name: Surroundings::ThreadNumbers.name() };
 static ALL: AtomicType = AtomicType { size: size_of::<u64>(), name: Surroundings::All.name() };
 
 /// The directories, which are looked at or changed.
@@ -54,6 +58,17 @@ pub(crate) fn about_to_use(uses: &[SurroundingsUse]) {
     }
 }
 
+/// The calling thread is about to spawn one, which gets the next number, as in `std`: by a step of its own, if it matters which.
+#[inline]
+#[track_caller]
+pub(crate) fn number_thread() {
+    if let Some(step) = door::about_to_number() {
+        take_step(step);
+        // Nobody has come in between.
+        door::number_next_thread(CHANGES[3].load(Real::Relaxed) + 1);
+    }
+}
+
 #[cold]
 #[track_caller]
 fn take_step(SurroundingsUse { what, which, write }: SurroundingsUse) {
@@ -61,22 +76,27 @@ fn take_step(SurroundingsUse { what, which, write }: SurroundingsUse) {
         Surroundings::Directories => (&DIRECTORIES, &CHANGES[0]),
         Surroundings::Environment => (&ENVIRONMENT, &CHANGES[1]),
         Surroundings::All => (&ALL, &CHANGES[2]),
-        Surroundings::Contents => (&CONTENTS, &CHANGES[3 + number(which)]),
+        Surroundings::ThreadNumbers => (&THREAD_NUMBERS, &CHANGES[3]),
+        Surroundings::Contents => (&CONTENTS, &CHANGES[KINDS + number(which)]),
     };
     let target = AtomicRef { address: (&raw const *changes).cast(), of };
     door::forget_at_end(&mut FILES.lock().is_used, forget);
-    // What the system does for one thread and then for another is in this order for both.
+    // What the system does for one thread and then for another is in this order for both. The next number of a thread is no more than a relaxed counter.
+    let order = match what {
+        Surroundings::ThreadNumbers => Ordering::Relaxed,
+        _ => Ordering::SeqCst,
+    };
     let action = match write {
-        true => Action::ReadModifyWrite(Ordering::SeqCst),
-        false => Action::Load(Ordering::SeqCst),
+        true => Action::ReadModifyWrite(order),
+        false => Action::Load(order),
     };
     let Some(step) = door::atomic(target, action) else { return };
     let before = changes.load(Real::Relaxed);
     if write {
         changes.store(before + 1, Real::Relaxed);
-        step.modified(Ordering::SeqCst, before, before + 1);
+        step.modified(order, before, before + 1);
     } else {
-        step.loaded(Ordering::SeqCst, before);
+        step.loaded(order, before);
     }
 }
 

@@ -620,6 +620,7 @@ impl Execution {
                 self.promoted.insert(super::image::absolute(point as usize));
             }
         }
+        super::surroundings::note_promoted(&self.promoted);
     }
 
     /// The program under test has failed; the execution ends here.

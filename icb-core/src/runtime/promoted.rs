@@ -4,7 +4,7 @@ use super::address_map::{Places, WatchedPlaces};
 use super::execution::Execution;
 use super::memory_troubles::Owner;
 use super::program::CoroutineProgram;
-use super::{image, shared_stacks};
+use super::{image, shared_stacks, surroundings};
 use crate::program::End;
 
 /// What executions have found out about which memory is shared.
@@ -102,6 +102,7 @@ impl CoroutineProgram {
             (e.promoted, e.shared_stacks) = (promoted.places, promoted.stacks);
             e.memory_notes.watched = promoted.watched;
             e.mixed.keeps_writes = promoted.keeps_writes;
+            surroundings::note_promoted(&e.promoted);
         });
     }
 }

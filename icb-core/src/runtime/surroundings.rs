@@ -5,11 +5,12 @@
 //! What the system is asked for in one call is one step on one object: else others could come in between, and the order of steps would not be that in which
 //! things happen. So where several kinds are steps all of them are one object, and where files alone are, each is one until some call has to do with two.
 
+use super::address_map::Places;
 use super::execution::Execution;
 use super::running::running;
 use crate::memory::race::DataClock;
 use crate::program::Granularity;
-use crate::trace::SURROUNDINGS;
+use crate::trace::{SURROUNDINGS, ThreadId};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,8 @@ pub enum Surroundings {
     Environment,
     /// All of it.
     All,
+    /// Which numbers have been given to threads. A step where somebody has looked at one.
+    ThreadNumbers,
 }
 
 impl Surroundings {
@@ -65,6 +68,44 @@ pub fn surroundings_used(uses: &[SurroundingsUse]) -> Option<SurroundingsUse> {
     running()?.with(|e| e.surroundings_used(uses))
 }
 
+/// Somebody has looked at the number of a thread.
+static NUMBERS_ARE_SEEN: AtomicBool = AtomicBool::new(false);
+
+/// The calling thread is about to give a number to a thread that it is going to spawn. The step that this is, if it is one: threads are spawned in some order, and where nobody
+/// looks at their numbers, which order that is makes no difference.
+#[must_use]
+#[inline]
+pub fn about_to_number() -> Option<SurroundingsUse> {
+    if !NUMBERS_ARE_SEEN.load(Ordering::Relaxed) {
+        return None;
+    }
+    let what = Surroundings::ThreadNumbers;
+    let is_step = running()?.with(|e| !e.giving_up && e.promoted.contains(&what.place()));
+    is_step.then_some(SurroundingsUse { what, which: [0, 0], write: true })
+}
+
+/// The calling thread gives this number to the thread that it spawns next.
+pub fn number_next_thread(number: u64) {
+    if let Some(running) = running() {
+        running.with(|e| e.threads.mine().next_number = number);
+    }
+}
+
+/// The number of a thread of the execution with this epoch. Where this is the first look at one, and it could be another one, the search begins anew.
+#[must_use]
+pub fn look_at_thread_number(thread: ThreadId, epoch: u32) -> u64 {
+    let in_order = thread.index() as u64 + 1;
+    let Some(running) = running() else { return in_order };
+    running.with(|e| if e.epoch == epoch { e.look_at_thread_number(thread.index()) } else { in_order })
+}
+
+/// These have been promoted.
+pub(super) fn note_promoted(places: &Places) {
+    if places.contains(&Surroundings::ThreadNumbers.place()) {
+        NUMBERS_ARE_SEEN.store(true, Ordering::Relaxed);
+    }
+}
+
 static FILES_ARE_MADE: AtomicBool = AtomicBool::new(false);
 
 /// The program makes files, or locks them: several processes that run it at a time would get in each other's way.
@@ -99,6 +140,19 @@ pub fn is_alone() -> bool {
 }
 
 impl Execution {
+    fn look_at_thread_number(&mut self, thread: usize) -> u64 {
+        // The first thread begins the second, in every execution.
+        if self.thread_count > 2 && !self.giving_up {
+            let is_news = self.promoted.insert(Surroundings::ThreadNumbers.place());
+            note_promoted(&self.promoted);
+            self.begins_anew(is_news);
+        }
+        match self.threads[thread].number {
+            0 => thread as u64 + 1,
+            number => number,
+        }
+    }
+
     fn surroundings_used(&mut self, uses: &[SurroundingsUse]) -> Option<SurroundingsUse> {
         if self.giving_up || self.is_alone() {
             return None;

@@ -147,6 +147,9 @@ pub(crate) struct Thread {
     pub(crate) parent: Option<usize>,
     pub(crate) spawn_index: u64,
     pub(crate) spawn_count: u64,
+    /// Its own number, and that of the thread which it spawns next; 0: they are numbered in the order of their spawns.
+    pub(crate) number: u64,
+    pub(crate) next_number: u64,
     pub(crate) name: Option<Arc<str>>,
     /// Where its pending operation stands in the program.
     pub(crate) location: Option<Place>,
@@ -271,6 +274,8 @@ impl Default for Thread {
             parent: None,
             spawn_index: 0,
             spawn_count: 0,
+            number: 0,
+            next_number: 0,
             name: None,
             location: None,
             stack: Vec::new(),
@@ -377,6 +382,8 @@ impl Thread {
         self.stack.clear();
         // Of an execution whose threads were given up as they were.
         self.locals.clear();
+        self.number = 0;
+        self.next_number = 0;
         self.reset_warm(object, parent, spawn_index);
     }
 

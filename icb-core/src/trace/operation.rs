@@ -73,8 +73,8 @@ pub enum ObjectClass {
 
 /// What threads share that is not memory, as reports call it: each is an object of the class [`ObjectClass::Atomic`] whose type has this name. A load looks
 /// at it, and a read-modify-write changes it.
-pub const SURROUNDINGS: [&str; 4] =
-    ["the directories", "file", "the environment", "the files and the environment"];
+pub const SURROUNDINGS: [&str; 5] =
+    ["the directories", "file", "the environment", "the files and the environment", "the numbers of threads"];
 
 /// What is done. Names follow `std`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]

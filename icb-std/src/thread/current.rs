@@ -40,7 +40,9 @@ impl fmt::Debug for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Id::Real(id) => id.fmt(f),
-            Id::Modelled(thread, _) => f.debug_tuple("ThreadId").field(&(thread.index() + 1)).finish(),
+            Id::Modelled(thread, epoch) => {
+                f.debug_tuple("ThreadId").field(&door::look_at_thread_number(thread, epoch)).finish()
+            }
         }
     }
 }

@@ -366,6 +366,7 @@ fn spawn_modelled(
     }
     let name: Option<Arc<str>> = name.map(Arc::from);
     door::know_panic_hook(crate::panic::call);
+    crate::surroundings::number_thread();
     let (id, epoch) =
         door::spawn(name.clone(), stack_size, main).expect("the execution has just been seen active");
     if let (Some(scope), Some(outcome)) = (scope, outcome) {

@@ -577,3 +577,65 @@ fn threads_wait_for_one_another_in_pipes() {
         check_verdicts(&plain().max_bound(1).reduction(reduction), table);
     }
 }
+
+/// The number of a thread, as it is shown.
+fn number_of(id: thread::ThreadId) -> u64 {
+    let text = format!("{id:?}");
+    text.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap()
+}
+
+/// Threads that are spawned by two others get their numbers in either order, where somebody looks at them.
+#[test]
+fn threads_are_numbered_in_the_order_of_their_spawns() {
+    /// The number that a new thread sees as its own, and the one that others see.
+    fn next() -> u64 {
+        let thread = thread::spawn(|| number_of(thread::current().id()));
+        let seen = number_of(thread.thread().id());
+        assert_eq!(seen, thread.join().unwrap());
+        seen
+    }
+    fn mine_is_first() {
+        let other = thread::spawn(next);
+        let mine = next();
+        assert!(mine < other.join().unwrap());
+    }
+    fn theirs_is_first() {
+        let other = thread::spawn(next);
+        let mine = next();
+        assert!(mine > other.join().unwrap());
+    }
+    fn those_of_one_thread_ascend() {
+        let other = thread::spawn(|| [next(), next()]);
+        let [first, second] = [next(), next()];
+        let [third, fourth] = other.join().unwrap();
+        assert!(first < second && third < fourth);
+        let mut all = [first, second, third, fourth];
+        all.sort_unstable();
+        assert_eq!(all, [3, 4, 5, 6]);
+        assert_eq!(number_of(thread::current().id()), 1);
+    }
+    fn scoped() {
+        let numbers = thread::scope(|s| {
+            let both = [s.spawn(next), s.spawn(next)];
+            both.map(|one| one.join().unwrap())
+        });
+        assert!(numbers[0] < numbers[1]);
+    }
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        let table: [(&str, fn(), Verdict); 4] = [
+            ("mine", mine_is_first, Some((FailureKind::Panic, 1))),
+            ("theirs", theirs_is_first, Some((FailureKind::Panic, 0))),
+            ("ascend", those_of_one_thread_ascend, None),
+            ("scoped", scoped, Some((FailureKind::Panic, 0))),
+        ];
+        check_verdicts(&plain().max_bound(2).reduction(reduction), &table);
+    }
+    // Where nobody looks, it makes no difference.
+    let report = plain().reduction(Reduction::PartialOrder).explore(|| {
+        let spawns_one = || thread::spawn(|| {}).join().unwrap();
+        let other = thread::spawn(spawns_one);
+        spawns_one();
+        other.join().unwrap();
+    });
+    assert_eq!(executions(&report), [1, 0, 0, 0]);
+}

@@ -38,6 +38,7 @@ impl Execution {
                 thread.clock.begin(index, Some(&spawner.clock.clock));
                 thread.hash = ThreadHash::begin(Some(spawner.hash), spawn_index);
                 thread.reset(object, parent, spawn_index, name);
+                thread.number = std::mem::take(&mut spawner.next_number);
                 thread
             }
             None => {
@@ -115,7 +116,8 @@ impl Execution {
         }
         let Some((thread, spawner)) = self.threads.pair(index, me) else { return Err(job) };
         let Some(slot) = self.objects.get_mut(object) else { return Err(job) };
-        let is_warm = thread.is_warm() && spawner.is_unwatched() && slot.reset_thread(index);
+        let is_usual = spawner.is_unwatched() && spawner.next_number == 0;
+        let is_warm = thread.is_warm() && is_usual && slot.reset_thread(index);
         if !is_warm || !thread.clock.begin_shortly(index, me, &mut spawner.clock) {
             return Err(job);
         }
