@@ -353,11 +353,13 @@ impl Execution {
         };
         let timed: Vec<usize> = self.waiting.iter().filter(may_expire).collect();
         if !timed.is_empty() {
+            if let Some(thread) = self.who_may_be_counting().filter(|_| !is_over) {
+                self.let_go_on(thread);
+                self.counts_rounds = true;
+                return true;
+            }
             if self.settings.auto_advance {
-                match self.who_may_be_counting().filter(|_| !is_over) {
-                    Some(thread) => self.let_go_on(thread),
-                    None => self.wake_sleepers(&timed),
-                }
+                self.wake_sleepers(&timed);
                 return true;
             }
             for thread in timed {
@@ -469,11 +471,12 @@ impl Execution {
             self.reconsider_thread(thread);
         }
         let (is_over, is_let_on) = (self.test_is_over(), self.freed == Some(chosen));
+        let counts = std::mem::take(&mut self.counts_rounds) || self.settings.auto_advance;
         let thread = &mut self.threads[chosen];
         match thread.readiness {
             Readiness::Timeout => thread.expired = Some(Readiness::Timeout),
             Readiness::Awaiting if is_over && is_let_on => thread.go_on_early(),
-            Readiness::Awaiting if is_let_on && self.settings.auto_advance => {
+            Readiness::Awaiting if is_let_on && counts => {
                 thread.note_counted_round();
                 return self.note_let_on(chosen);
             }

@@ -208,6 +208,8 @@ pub(super) struct Execution {
     /// The clock before time passed because nobody could go on, until it is chosen who does.
     pub(super) time_before: Option<Duration>,
     pub(super) idle_wakes: u32,
+    /// Somebody who may be counting its rounds is let on before a timed wait expires.
+    pub(super) counts_rounds: bool,
     pub(super) last_woken: usize,
     /// How often each thread was let on after the end of the test, added up.
     pub(super) let_on_late: u64,
@@ -369,6 +371,7 @@ impl Execution {
             now: Duration::ZERO,
             time_before: None,
             idle_wakes: 0,
+            counts_rounds: false,
             last_woken: 0,
             let_on_late: 0,
             freed: None,
@@ -470,6 +473,7 @@ impl Execution {
         self.clock_read = false;
         self.now = Duration::ZERO;
         self.idle_wakes = 0;
+        self.counts_rounds = false;
         self.last_woken = 0;
         self.let_on_late = 0;
         self.freed = None;

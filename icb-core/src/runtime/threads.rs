@@ -220,6 +220,8 @@ pub(crate) struct Thread {
     pub(crate) cut_waits: Vec<(usize, u32)>,
     /// Timed waits that have expired since the test ended.
     pub(crate) late_expiries: u32,
+    /// So many turns in a row it has done nothing.
+    pub(crate) empty_turns: u32,
     /// Turns that it was let on for before time passed, and since when.
     counted: (u32, Since),
     /// Exchanges in a row that failed for no reason.
@@ -317,6 +319,7 @@ impl Default for Thread {
             next_look: FIRST_LOOK,
             cut_waits: Vec::new(),
             late_expiries: 0,
+            empty_turns: 0,
             counted: (0, Since::Changes(0)),
             spurious_failures: 0,
             late_ends: 0,
@@ -428,6 +431,7 @@ impl Thread {
         self.next_look = FIRST_LOOK;
         self.cut_waits.clear();
         self.late_expiries = 0;
+        self.empty_turns = 0;
         self.counted = (0, Since::Changes(0));
         self.stack_bottom = 0;
         self.stack_top = 0;

@@ -686,8 +686,17 @@ fn loops_that_go_through_objects_are_not_taken_for_waiting() {
             thread::yield_now();
         }
     }
-    for work in [make_many as fn(), go_through_many, pause_in_between, count_with_pauses] {
-        let report = plain().max_bound(0).auto_advance(true).explore(move || {
+    fn look_again() {
+        let flag = AtomicBool::new(false);
+        (0..100).for_each(|_| assert!(!flag.load(SeqCst)));
+        (0..100).for_each(|_| {
+            assert!(!flag.load(SeqCst));
+            spin_loop();
+        });
+    }
+    let works = [make_many as fn(), go_through_many, pause_in_between, count_with_pauses, look_again];
+    for (work, auto_advance) in works.into_iter().flat_map(|work| [(work, false), (work, true)]) {
+        let report = plain().max_bound(0).auto_advance(auto_advance).explore(move || {
             let (sender, receiver) = mpsc::channel();
             let worker = thread::spawn(move || {
                 work();
@@ -880,6 +889,31 @@ fn attempts_end_although_the_test_is_over() {
             });
             assert!(report.failure.is_none(), "{attempts:?}: {:?}", report.failure);
             assert_eq!(gave_up.load(SeqCst), attempts.is_some(), "{attempts:?}");
+        }
+    }
+}
+
+/// A thread that does nothing but pause is left as well.
+#[test]
+fn who_only_pauses_is_left_when_the_test_is_over() {
+    let sleep: fn() = || thread::sleep(Duration::from_millis(1));
+    for pause in [spin_loop as fn(), thread::yield_now, sleep] {
+        for spawns_another in [false, true] {
+            for auto_advance in [false, true] {
+                let builder = plain().detached(true).auto_advance(auto_advance).max_bound(1);
+                let builder = builder.reduction(Reduction::PartialOrder);
+                let report = builder.explore(move || {
+                    thread::spawn(move || {
+                        loop {
+                            pause();
+                        }
+                    });
+                    if spawns_another {
+                        thread::spawn(|| {}).join().unwrap();
+                    }
+                });
+                assert!(report.complete && report.failure.is_none(), "{:?}", report.failure);
+            }
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::thread_set::ThreadSet;
 use crate::trace::{Access, Action, LATE_END, Mode, ObjectClass, ObjectId, Operation, ThreadId, ThreadInfo};
 use std::sync::Arc;
 
+/// Where threads that are left waiting are no failure, one that has paused so often in a row, and done nothing else, waits for what never comes.
+const MAX_EMPTY_TURNS: u32 = 64;
+
 /// What is noted of a thread that has not ended.
 const RUNNING: &str = "still running";
 
@@ -440,7 +443,8 @@ impl Execution {
         }
         let thread = &mut self.threads[me];
         thread.awaits_news = thread.dirty && thread.turns.gives_way();
-        thread.awaiting = thread.awaits_news || thread.awaits();
+        let only_pauses = self.settings.detached && thread.empty_turns >= MAX_EMPTY_TURNS;
+        thread.awaiting = thread.awaits_news || thread.awaits() || only_pauses;
         // What is replayed was found by a search that had more to choose from, or as much.
         if self.settings.idle_turns && self.observer.is_none() {
             let (registers, owns_statics) = (registers.copied(), self.settings.owns_statics);
@@ -479,6 +483,7 @@ impl Execution {
             thread.rounds.stop();
         }
         let is_turn = !thread.reads.is_empty() || thread.dirty;
+        thread.empty_turns = if is_turn { 0 } else { thread.empty_turns + 1 };
         let (has_read, goes_on) = (!thread.reads.is_empty(), !thread.gives_way);
         if std::mem::take(&mut thread.gives_way) {
             thread.awaiting = false;
