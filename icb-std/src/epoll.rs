@@ -137,6 +137,13 @@ impl Files {
 /// Whether the program handles some signal: it may come at any time, and its handler may write (as `tokio`'s does, to a pair of sockets that
 /// every event loop waits for).
 pub(crate) fn handles_signals() -> bool {
+    #[cfg(not(target_feature = "crt-static"))]
+    return crate::signals::unless_unchanged(looks_for_handlers);
+    #[cfg(target_feature = "crt-static")]
+    looks_for_handlers()
+}
+
+fn looks_for_handlers() -> bool {
     (1..=MAX_SIGNAL).filter(|signal| !OF_NO_MATTER.contains(signal)).any(|signal| {
         let mut action = [0_usize; 4];
         // SAFETY: an action of the system's takes four words; the handler, or what stands for none, comes first.

@@ -110,6 +110,13 @@ pub mod panic;
 pub mod prelude;
 #[cfg(icb)]
 mod raw;
+#[cfg(all(
+    icb,
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(target_feature = "crt-static")
+))]
+mod signals;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod sockets;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

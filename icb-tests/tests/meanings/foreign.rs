@@ -414,6 +414,29 @@ mod events {
         set(libc::SIG_DFL);
         assert_eq!(handled, Some((FailureKind::Blocked, 0)));
     }
+
+    /// What an execution has done for a signal is gone in the next one, as its statics are.
+    #[test]
+    fn what_is_done_for_a_signal_is_that_of_the_execution() {
+        extern "C" fn handler(_: libc::c_int) {}
+        let report = plain().explore(|| {
+            let count = AtomicU32::new(0);
+            thread::scope(|s| {
+                s.spawn(|| count.fetch_add(1, SeqCst));
+                count.fetch_add(1, SeqCst);
+            });
+            // SAFETY: the handler does nothing.
+            let before = unsafe { libc::signal(libc::SIGUSR1, handler as *const () as libc::sighandler_t) };
+            assert_eq!(before, libc::SIG_DFL);
+            // SAFETY: all zero is an action, and is written to.
+            let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+            // SAFETY: nothing is changed.
+            unsafe { libc::sigaction(libc::SIGUSR1, std::ptr::null(), &raw mut now) };
+            assert_eq!(now.sa_sigaction, handler as *const () as libc::sighandler_t);
+        });
+        assert!(report.complete && report.failure.is_none(), "{:?}", report.failure);
+        assert!(report.execution_count() > 1);
+    }
 }
 
 /// Asserts, when it is dropped, what is true whenever it is dropped by the program itself.
