@@ -33,7 +33,7 @@ use crate::worker::process::{self, Launch, Outcome, Stop};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use icb_core::trace::table::without_registries;
-use icb_core::trace::{BoundReport, Failure, FailureKind, Message, StrategyKind};
+use icb_core::trace::{BoundReport, Failure, FailureKind, Message, ScheduleEntry, StrategyKind};
 use progress::lock;
 use std::collections::BTreeMap;
 use std::io;
@@ -329,9 +329,8 @@ impl Run<'_> {
                     let reason = reason.replace(&root, "");
                     return self.run_for_real(task, reason, most);
                 }
-                if may_come_to_an_end(failure) {
-                    let reason = format!("one execution is too long to explore: {}", failure.message);
-                    let real = self.run_for_real(task, reason, most.min(MAX_SPINNING_SECONDS));
+                if let Some((reason, most)) = may_pass_for_real(failure, most) {
+                    let real = self.run_for_real(task, reason, most);
                     if matches!(real, Verdict::Unmodelled { .. } | Verdict::Ordinary { .. }) {
                         return real;
                     }
@@ -446,10 +445,32 @@ fn left_out(build: &Build) -> Vec<LeftOut> {
     build.notes.iter().map(named).collect()
 }
 
-/// Whether what looks like an endless loop may be a long one. There is no other thread, and so no other execution: if it is over for real, nothing is lost.
-fn may_come_to_an_end(failure: &Failure) -> bool {
-    let is_first = failure.bound == 0 && failure.execution <= 1;
-    failure.kind == FailureKind::Livelock && is_first && failure.schedule.has_one_thread()
+/// Why a failure of the only thread, in the only execution, may be the model's own: what looks like an endless loop may be a long one, and a panic may come of the model's clock. If the test
+/// passes for real, within so many seconds, there is nothing to explore.
+fn may_pass_for_real(failure: &Failure, most: f64) -> Option<(String, f64)> {
+    let is_run = |entry: &ScheduleEntry| matches!(entry, ScheduleEntry::Run { .. });
+    let schedule = &failure.schedule;
+    let is_only = schedule.has_one_thread() && schedule.entries().iter().all(is_run);
+    if !is_only || failure.bound > 0 || failure.execution > 1 {
+        return None;
+    }
+    let message = &failure.message;
+    match failure.kind {
+        FailureKind::Livelock => {
+            Some((format!("one execution is too long to explore: {message}"), most.min(MAX_SPINNING_SECONDS)))
+        }
+        FailureKind::Panic => {
+            let message = message.lines().next().unwrap_or_default();
+            let place = failure.location.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+            Some((
+                format!(
+                    "its only thread fails in the model, where time passes only when somebody waits for it, and not for real: {message}{place}"
+                ),
+                most,
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// Why a test that knows nothing of icb is no program that can be explored, if a failure says that. Where a limit on

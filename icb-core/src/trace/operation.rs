@@ -215,6 +215,20 @@ pub enum Action {
 }
 
 impl Action {
+    /// Whether it is over, at the latest, when some time is.
+    #[must_use]
+    pub const fn is_timed(self) -> bool {
+        matches!(
+            self,
+            Action::Sleep
+                | Action::SleepUntil
+                | Action::Park { timed: true }
+                | Action::Wait { timed: true }
+                | Action::Reacquire { timed: true }
+                | Action::Receive { timed: true }
+        )
+    }
+
     /// Whether a thread can be blocked at it: the paper's potentially blocking steps.
     #[must_use]
     pub const fn is_blocking(self) -> bool {

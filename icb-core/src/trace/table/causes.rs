@@ -138,12 +138,22 @@ pub(super) fn timeout(out: &mut Rendered, failure: &Failure) {
         "a wait with one may be over while others could go on, whatever its length."
     } else if steps.iter().any(|step| step.spins_on() && sleeps(step)) {
         "a loop that sleeps may go round once more before what it waits for is there, whatever the length of its sleep."
+    } else if several_wait_for_a_time(steps) {
+        "of several waits for a time, any may be over first where nobody can go on, whatever their lengths."
     } else {
         return;
     };
     let mut line = Line::of("A timeout is an order like others: ", Style::Bold);
     line.push(format!("{text} (--auto-advance: time passes only when nobody can go on.)"), Style::Plain);
     out.lines.push(line);
+}
+
+/// Whether a wait of one thread was over in time, and others waited for a time as well.
+fn several_wait_for_a_time(steps: &[Step]) -> bool {
+    let is_over = |step: &&Step| step.note.as_deref() == Some("timed out");
+    let waits = |step: &&Step| step.operation.action.is_timed();
+    let Some(first) = steps.iter().find(is_over) else { return false };
+    steps.iter().filter(waits).any(|step| step.thread != first.thread)
 }
 
 /// The sleep of a thread that came too early after it, while others were there.
