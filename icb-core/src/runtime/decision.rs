@@ -439,7 +439,7 @@ impl Execution {
     fn who_may_be_counting(&self) -> Option<usize> {
         self.waiting.iter().find(|&t| {
             let thread = &self.threads[t];
-            thread.readiness == Readiness::Awaiting && thread.may_be_counting()
+            thread.readiness == Readiness::Awaiting && thread.may_be_counting(self.free_expiries)
         })
     }
 
@@ -474,10 +474,13 @@ impl Execution {
         let counts = std::mem::take(&mut self.counts_rounds) || self.settings.auto_advance;
         let thread = &mut self.threads[chosen];
         match thread.readiness {
-            Readiness::Timeout => thread.expired = Some(Readiness::Timeout),
+            Readiness::Timeout => {
+                self.free_expiries = self.free_expiries.wrapping_add(1);
+                thread.expired = Some(Readiness::Timeout);
+            }
             Readiness::Awaiting if is_over && is_let_on => thread.go_on_early(),
             Readiness::Awaiting if is_let_on && counts => {
-                thread.note_counted_round();
+                thread.note_counted_round(self.free_expiries);
                 return self.note_let_on(chosen);
             }
             _ => return,

@@ -210,6 +210,8 @@ pub(super) struct Execution {
     pub(super) idle_wakes: u32,
     /// Somebody who may be counting its rounds is let on before a timed wait expires.
     pub(super) counts_rounds: bool,
+    /// Timed waits that were over because nobody could go on.
+    pub(super) free_expiries: u32,
     pub(super) last_woken: usize,
     /// How often each thread was let on after the end of the test, added up.
     pub(super) let_on_late: u64,
@@ -372,6 +374,7 @@ impl Execution {
             time_before: None,
             idle_wakes: 0,
             counts_rounds: false,
+            free_expiries: 0,
             last_woken: 0,
             let_on_late: 0,
             freed: None,
@@ -474,6 +477,7 @@ impl Execution {
         self.now = Duration::ZERO;
         self.idle_wakes = 0;
         self.counts_rounds = false;
+        self.free_expiries = 0;
         self.last_woken = 0;
         self.let_on_late = 0;
         self.freed = None;

@@ -295,7 +295,9 @@ impl Execution {
     #[cold]
     pub(super) fn settle_sleepers(&mut self, chosen: usize, time_before: Duration) {
         let is_woken = self.enabled.contains(chosen);
-        if !is_woken {
+        if is_woken {
+            self.free_expiries = self.free_expiries.wrapping_add(1);
+        } else {
             self.now = time_before;
         }
         let is_over = self.test_is_over();

@@ -224,6 +224,8 @@ pub(crate) struct Thread {
     pub(crate) empty_turns: u32,
     /// Turns that it was let on for before time passed, and since when.
     counted: (u32, Since),
+    /// How often time had passed then until somebody's wait was over.
+    seen_expiries: u32,
     /// Exchanges in a row that failed for no reason.
     pub(crate) spurious_failures: u32,
     /// How often it has found that a thread which has ended had not done so yet.
@@ -321,6 +323,7 @@ impl Default for Thread {
             late_expiries: 0,
             empty_turns: 0,
             counted: (0, Since::Changes(0)),
+            seen_expiries: 0,
             spurious_failures: 0,
             late_ends: 0,
             kept_from_ending: Vec::new(),
@@ -433,6 +436,7 @@ impl Thread {
         self.late_expiries = 0;
         self.empty_turns = 0;
         self.counted = (0, Since::Changes(0));
+        self.seen_expiries = 0;
         self.stack_bottom = 0;
         self.stack_top = 0;
         self.in_hook = false;
@@ -603,11 +607,13 @@ impl Thread {
     }
 
     /// It waits for a change, and may be counting its rounds up to a number that it has not come to. Depends on nothing but what it has done itself.
-    pub(crate) fn may_be_counting(&self) -> bool {
+    /// And on how often time has passed until somebody's wait was over (`expiries`): once more each time.
+    pub(crate) fn may_be_counting(&self, expiries: u32) -> bool {
         let is_idle = || self.idle.is_idle && self.idle.is_surely_known;
+        let has_rounds = |most: u32| self.counted_rounds() < most || self.seen_expiries != expiries;
         let may_be = match self.awaits_news {
-            true => self.counted_rounds() < MAX_COUNTED_CHANGES,
-            false => self.counted_rounds() < MAX_COUNTED && !is_idle(),
+            true => has_rounds(MAX_COUNTED_CHANGES),
+            false => has_rounds(MAX_COUNTED) && !is_idle(),
         };
         self.awaiting && may_be && !self.reads_clock
     }
@@ -626,7 +632,8 @@ impl Thread {
     }
 
     /// It is let on before time passes.
-    pub(crate) fn note_counted_round(&mut self) {
+    pub(crate) fn note_counted_round(&mut self, expiries: u32) {
+        self.seen_expiries = expiries;
         self.counted = (self.counted_rounds() + 1, self.counted_since());
     }
 

@@ -709,6 +709,31 @@ fn loops_that_go_through_objects_are_not_taken_for_waiting() {
     }
 }
 
+/// Neither do waits with a timeout keep such a loop from going on for ever.
+#[test]
+fn loops_that_pause_and_change_something_go_on_beside_waits_with_timeouts() {
+    for auto_advance in [false, true] {
+        let builder = plain().reduction(Reduction::PartialOrder).max_executions(1_000);
+        let report = builder.max_bound(0).auto_advance(auto_advance).explore(|| {
+            let done = Arc::new(AtomicUsize::new(0));
+            let theirs = done.clone();
+            let (sender, receiver) = mpsc::channel::<()>();
+            let worker = thread::spawn(move || {
+                for _ in 0..60 {
+                    thread::sleep(Duration::from_millis(1));
+                    theirs.fetch_add(1, SeqCst);
+                }
+                drop(sender);
+            });
+            while receiver.recv_timeout(Duration::from_millis(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                done.load(SeqCst);
+            }
+            worker.join().unwrap();
+        });
+        assert!(report.failure.is_none(), "{:?}", report.failure.map(|f| f.message));
+    }
+}
+
 /// What only a thread that goes round without giving way can show is found as well: from the fourth pause on at a cost.
 #[test]
 fn a_loop_may_go_round_more_often_at_a_cost() {
