@@ -106,6 +106,11 @@ macro_rules! functions {
             ///
             /// # Safety
             /// As the C function.
+            #[allow(
+                unknown_lints,
+                invalid_runtime_symbol_definitions,
+                reason = "`open` has variable arguments in C, and no compiler before 1.98 knows of the lint"
+            )]
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> isize {
                 $(
