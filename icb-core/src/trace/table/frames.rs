@@ -277,7 +277,8 @@ fn is_machinery(function: &str) -> bool {
     MACHINERY.contains(&name)
 }
 
-/// A demangled name without its hash and the numbers of closures: `app::run::{closure}`, whichever mangling it had.
+/// A demangled name without its hash, the numbers of closures and arguments of types: `app::Type::run::{closure}`, whichever
+/// mangling it had (the newer one has `<app::Type>::run::<u32>::{closure#0}`).
 fn function_name(function: &str) -> String {
     const NUMBERED: &str = "{closure#";
     let name = match function.rsplit_once("::h") {
@@ -290,7 +291,53 @@ fn function_name(function: &str) -> String {
         short += "{closure";
         short += part.trim_start_matches(|c: char| c.is_ascii_digit());
     }
-    short
+    of_type(&without_arguments(&short))
+}
+
+/// `app::Type::run` for `<app::Type>::run`; what is a trait's, or of a type without a path, stays.
+fn of_type(name: &str) -> String {
+    let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let parts = bracketed(name).map(|length| (&name[1..length - 1], &name[length..]));
+    let plain = parts.filter(|(of, rest)| {
+        let (path, arguments) = of.split_at(of.find('<').unwrap_or(of.len()));
+        let is_whole = arguments.is_empty() || bracketed(arguments) == Some(arguments.len());
+        is_whole && path.contains("::") && path.chars().all(is_of_path) && rest.starts_with("::")
+    });
+    plain.map_or_else(|| name.to_owned(), |(of, rest)| format!("{of}{rest}"))
+}
+
+/// `app::run` for `app::run::<u32>`.
+fn without_arguments(name: &str) -> String {
+    let mut short = String::new();
+    let mut rest = name;
+    while let Some((before, _)) = rest.split_once("::<") {
+        let arguments = &rest[before.len() + "::".len()..];
+        let length = bracketed(arguments).filter(|_| !arguments.starts_with("<impl "));
+        short += before;
+        if length.is_none() {
+            short += "::<";
+        }
+        rest = &arguments[length.unwrap_or(1)..];
+    }
+    short + rest
+}
+
+/// How long the text in angle brackets is that this text begins with, both brackets included.
+fn bracketed(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut last = ' ';
+    for (index, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if last != '-' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return (c == '>').then_some(index + 1);
+        }
+        last = c;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -357,7 +404,34 @@ mod tests {
     fn hashes_are_dropped() {
         assert_eq!(function_name("a::b::{{closure}}::h0123456789abcdef"), "a::b::{closure}");
         assert_eq!(function_name("a::b::{closure#0}::{closure#12}"), "a::b::{closure}::{closure}");
-        assert_eq!(function_name("<a::B>::c::{closure#1}::d"), "<a::B>::c::{closure}::d");
+        assert_eq!(function_name("<a::B>::c::{closure#1}::d"), "a::B::c::{closure}::d");
         assert_eq!(function_name("a::hello"), "a::hello");
+    }
+
+    #[test]
+    fn names_are_those_of_the_older_mangling() {
+        for (name, short) in [
+            ("<a::B>::c", "a::B::c"),
+            ("<a::B<u32, fn() -> a::C<u8>>>::c", "a::B<u32, fn() -> a::C<u8>>::c"),
+            ("a::b::<u32>", "a::b"),
+            ("a::b::<fn() -> a::C<u8>>::{closure#0}", "a::b::{closure}"),
+            ("<a::B>::c::<u32>::{closure#0}", "a::B::c::{closure}"),
+        ] {
+            assert_eq!(function_name(name), short);
+        }
+        for name in [
+            "<a::B as c::D>::e",
+            "<a::B<u32> as c::D<a::F>>::e",
+            "<u32>::pow",
+            "<[a::B]>::c",
+            "<dyn a::B>::c",
+            "<&a::B>::c",
+            "a::<impl b::C for [u32]>::d",
+            "a::b::<",
+            "<a::B",
+            "",
+        ] {
+            assert_eq!(function_name(name), name);
+        }
     }
 }
