@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 const MIRRORED: [&str; 10] =
     ["cell", "future", "hint", "panic", "sync", "sync::atomic", "sync::mpsc", "task", "thread", "time"];
 
-/// Parts of std that other platforms have.
-const ELSEWHERE: [&str; 3] = ["os/darwin/", "os/wasi/", "os/windows/"];
+/// Parts of std that other platforms have, and what is stable there only by accident (from Rust 1.101 on it is an error).
+const LEFT_OUT: [&str; 4] = ["intrinsics/", "os/darwin/", "os/wasi/", "os/windows/"];
 
 /// Implementations and methods that stable source cannot name, although they are not marked as unstable themselves.
 const REASONS: [(&str, &str); 4] = [
@@ -85,7 +85,7 @@ fn read() -> Result<Tables, String> {
     for link in all.split("<li><a href=\"").skip(1) {
         let Some((file, rest)) = link.split_once("\">") else { continue };
         let Some((path, _)) = rest.split_once("</a>") else { continue };
-        if file.starts_with('#') || ELSEWHERE.iter().any(|folder| file.starts_with(folder)) {
+        if file.starts_with('#') || LEFT_OUT.iter().any(|folder| file.starts_with(folder)) {
             continue;
         }
         reader.item(file, &path.replace("<wbr>", ""), &mut tables)?;

@@ -98,6 +98,7 @@ examples! {
         let flag = AtomicBool::new(true);
         assert!(flag.fetch_not(SeqCst) && !flag.fetch_not(SeqCst) && flag.load(SeqCst));
     }
+    #[allow(deprecated, reason = "later versions of std would have it called `try_update`")]
     bool_fetch_update {
         let flag = AtomicBool::new(false);
         assert_eq!(flag.fetch_update(SeqCst, SeqCst, |_| None), Err(false));
@@ -144,6 +145,7 @@ examples! {
         }
         assert_eq!(pointer.load(SeqCst), &raw mut two);
     }
+    #[allow(deprecated, reason = "later versions of std would have it called `try_update`")]
     pointer_fetch_update {
         let (mut one, mut two) = (1, 2);
         let (first, second) = (&raw mut one, &raw mut two);
@@ -230,6 +232,7 @@ examples! {
         assert_eq!((number.fetch_min(42, Relaxed), number.fetch_min(22, Relaxed)), (23, 23));
         assert_eq!(number.load(Relaxed).min(12), 12);
     }
+    #[allow(deprecated, reason = "later versions of std would have it called `try_update`")]
     integer_fetch_update {
         let number = AtomicUsize::new(7);
         assert_eq!(number.fetch_update(SeqCst, SeqCst, |_| None), Err(7));

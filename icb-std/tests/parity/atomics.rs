@@ -107,6 +107,7 @@ pub(crate) fn orderings() {
     }
 }
 
+#[allow(deprecated, reason = "later versions of std would have it called `try_update`")]
 pub(crate) fn updates() {
     let a = AtomicU32::new(1);
     assert_eq!(a.fetch_update(SeqCst, Relaxed, |x| (x < 2).then_some(x + 1)), Ok(1));

@@ -3,7 +3,7 @@
 
 use super::*;
 
-pub(crate) const COUNT: usize = 938;
+pub(crate) const COUNT: usize = 934;
 
 // struct alloc::Layout
 use s::alloc::Layout as n0;
@@ -1943,878 +1943,866 @@ use s::hint::spin_loop as n644;
 // fn hint::unreachable_unchecked
 use s::hint::unreachable_unchecked as n645;
 
-// fn intrinsics::copy
-use s::intrinsics::copy as n646;
-
-// fn intrinsics::copy_nonoverlapping
-use s::intrinsics::copy_nonoverlapping as n647;
-
-// fn intrinsics::transmute
-use s::intrinsics::transmute as n648;
-
-// fn intrinsics::write_bytes
-use s::intrinsics::write_bytes as n649;
-
 // fn io::copy
-use s::io::copy as n650;
+use s::io::copy as n646;
 
 // fn io::empty
-use s::io::empty as n651;
+use s::io::empty as n647;
 
 // fn io::pipe
-use s::io::pipe as n652;
+use s::io::pipe as n648;
 
 // fn io::read_to_string
-use s::io::read_to_string as n653;
+use s::io::read_to_string as n649;
 
 // fn io::repeat
-use s::io::repeat as n654;
+use s::io::repeat as n650;
 
 // fn io::sink
-use s::io::sink as n655;
+use s::io::sink as n651;
 
 // fn io::stderr
-use s::io::stderr as n656;
+use s::io::stderr as n652;
 
 // fn io::stdin
-use s::io::stdin as n657;
+use s::io::stdin as n653;
 
 // fn io::stdout
-use s::io::stdout as n658;
+use s::io::stdout as n654;
 
 // fn iter::chain
-use s::iter::chain as n659;
+use s::iter::chain as n655;
 
 // fn iter::empty
-use s::iter::empty as n660;
+use s::iter::empty as n656;
 
 // fn iter::from_fn
-use s::iter::from_fn as n661;
+use s::iter::from_fn as n657;
 
 // fn iter::once
-use s::iter::once as n662;
+use s::iter::once as n658;
 
 // fn iter::once_with
-use s::iter::once_with as n663;
+use s::iter::once_with as n659;
 
 // fn iter::repeat
-use s::iter::repeat as n664;
+use s::iter::repeat as n660;
 
 // fn iter::repeat_n
-use s::iter::repeat_n as n665;
+use s::iter::repeat_n as n661;
 
 // fn iter::repeat_with
-use s::iter::repeat_with as n666;
+use s::iter::repeat_with as n662;
 
 // fn iter::successors
-use s::iter::successors as n667;
+use s::iter::successors as n663;
 
 // fn iter::zip
-use s::iter::zip as n668;
+use s::iter::zip as n664;
 
 // fn mem::align_of
-use s::mem::align_of as n669;
+use s::mem::align_of as n665;
 
 // fn mem::align_of_val
-use s::mem::align_of_val as n670;
+use s::mem::align_of_val as n666;
 
 // fn mem::discriminant
-use s::mem::discriminant as n671;
+use s::mem::discriminant as n667;
 
 // fn mem::drop
-use s::mem::drop as n672;
+use s::mem::drop as n668;
 
 // fn mem::forget
-use s::mem::forget as n673;
+use s::mem::forget as n669;
 
 // fn mem::min_align_of
-use s::mem::min_align_of as n674;
+use s::mem::min_align_of as n670;
 
 // fn mem::min_align_of_val
-use s::mem::min_align_of_val as n675;
+use s::mem::min_align_of_val as n671;
 
 // fn mem::needs_drop
-use s::mem::needs_drop as n676;
+use s::mem::needs_drop as n672;
 
 // fn mem::replace
-use s::mem::replace as n677;
+use s::mem::replace as n673;
 
 // fn mem::size_of
-use s::mem::size_of as n678;
+use s::mem::size_of as n674;
 
 // fn mem::size_of_val
-use s::mem::size_of_val as n679;
+use s::mem::size_of_val as n675;
 
 // fn mem::swap
-use s::mem::swap as n680;
+use s::mem::swap as n676;
 
 // fn mem::take
-use s::mem::take as n681;
+use s::mem::take as n677;
 
 // fn mem::transmute
-use s::mem::transmute as n682;
+use s::mem::transmute as n678;
 
 // fn mem::transmute_copy
-use s::mem::transmute_copy as n683;
+use s::mem::transmute_copy as n679;
 
 // fn mem::uninitialized
-use s::mem::uninitialized as n684;
+use s::mem::uninitialized as n680;
 
 // fn mem::zeroed
-use s::mem::zeroed as n685;
+use s::mem::zeroed as n681;
 
 // fn os::unix::fs::chown
-use s::os::unix::fs::chown as n686;
+use s::os::unix::fs::chown as n682;
 
 // fn os::unix::fs::chroot
-use s::os::unix::fs::chroot as n687;
+use s::os::unix::fs::chroot as n683;
 
 // fn os::unix::fs::fchown
-use s::os::unix::fs::fchown as n688;
+use s::os::unix::fs::fchown as n684;
 
 // fn os::unix::fs::lchown
-use s::os::unix::fs::lchown as n689;
+use s::os::unix::fs::lchown as n685;
 
 // fn os::unix::fs::symlink
-use s::os::unix::fs::symlink as n690;
+use s::os::unix::fs::symlink as n686;
 
 // fn os::unix::process::parent_id
-use s::os::unix::process::parent_id as n691;
+use s::os::unix::process::parent_id as n687;
 
 // fn panic::catch_unwind
-use s::panic::catch_unwind as n692;
+use s::panic::catch_unwind as n688;
 
 // fn panic::panic_any
-use s::panic::panic_any as n693;
+use s::panic::panic_any as n689;
 
 // fn panic::resume_unwind
-use s::panic::resume_unwind as n694;
+use s::panic::resume_unwind as n690;
 
 // fn panic::set_hook
-use s::panic::set_hook as n695;
+use s::panic::set_hook as n691;
 
 // fn panic::take_hook
-use s::panic::take_hook as n696;
+use s::panic::take_hook as n692;
 
 // fn path::absolute
-use s::path::absolute as n697;
+use s::path::absolute as n693;
 
 // fn path::is_separator
-use s::path::is_separator as n698;
+use s::path::is_separator as n694;
 
 // fn process::abort
-use s::process::abort as n699;
+use s::process::abort as n695;
 
 // fn process::exit
-use s::process::exit as n700;
+use s::process::exit as n696;
 
 // fn process::id
-use s::process::id as n701;
+use s::process::id as n697;
 
 // fn ptr::addr_eq
-use s::ptr::addr_eq as n702;
+use s::ptr::addr_eq as n698;
 
 // fn ptr::copy
-use s::ptr::copy as n703;
+use s::ptr::copy as n699;
 
 // fn ptr::copy_nonoverlapping
-use s::ptr::copy_nonoverlapping as n704;
+use s::ptr::copy_nonoverlapping as n700;
 
 // fn ptr::dangling
-use s::ptr::dangling as n705;
+use s::ptr::dangling as n701;
 
 // fn ptr::dangling_mut
-use s::ptr::dangling_mut as n706;
+use s::ptr::dangling_mut as n702;
 
 // fn ptr::drop_in_place
-use s::ptr::drop_in_place as n707;
+use s::ptr::drop_in_place as n703;
 
 // fn ptr::eq
-use s::ptr::eq as n708;
+use s::ptr::eq as n704;
 
 // fn ptr::fn_addr_eq
-use s::ptr::fn_addr_eq as n709;
+use s::ptr::fn_addr_eq as n705;
 
 // fn ptr::from_mut
-use s::ptr::from_mut as n710;
+use s::ptr::from_mut as n706;
 
 // fn ptr::from_ref
-use s::ptr::from_ref as n711;
+use s::ptr::from_ref as n707;
 
 // fn ptr::hash
-use s::ptr::hash as n712;
+use s::ptr::hash as n708;
 
 // fn ptr::null
-use s::ptr::null as n713;
+use s::ptr::null as n709;
 
 // fn ptr::null_mut
-use s::ptr::null_mut as n714;
+use s::ptr::null_mut as n710;
 
 // fn ptr::read
-use s::ptr::read as n715;
+use s::ptr::read as n711;
 
 // fn ptr::read_unaligned
-use s::ptr::read_unaligned as n716;
+use s::ptr::read_unaligned as n712;
 
 // fn ptr::read_volatile
-use s::ptr::read_volatile as n717;
+use s::ptr::read_volatile as n713;
 
 // fn ptr::replace
-use s::ptr::replace as n718;
+use s::ptr::replace as n714;
 
 // fn ptr::slice_from_raw_parts
-use s::ptr::slice_from_raw_parts as n719;
+use s::ptr::slice_from_raw_parts as n715;
 
 // fn ptr::slice_from_raw_parts_mut
-use s::ptr::slice_from_raw_parts_mut as n720;
+use s::ptr::slice_from_raw_parts_mut as n716;
 
 // fn ptr::swap
-use s::ptr::swap as n721;
+use s::ptr::swap as n717;
 
 // fn ptr::swap_nonoverlapping
-use s::ptr::swap_nonoverlapping as n722;
+use s::ptr::swap_nonoverlapping as n718;
 
 // fn ptr::with_exposed_provenance
-use s::ptr::with_exposed_provenance as n723;
+use s::ptr::with_exposed_provenance as n719;
 
 // fn ptr::with_exposed_provenance_mut
-use s::ptr::with_exposed_provenance_mut as n724;
+use s::ptr::with_exposed_provenance_mut as n720;
 
 // fn ptr::without_provenance
-use s::ptr::without_provenance as n725;
+use s::ptr::without_provenance as n721;
 
 // fn ptr::without_provenance_mut
-use s::ptr::without_provenance_mut as n726;
+use s::ptr::without_provenance_mut as n722;
 
 // fn ptr::write
-use s::ptr::write as n727;
+use s::ptr::write as n723;
 
 // fn ptr::write_bytes
-use s::ptr::write_bytes as n728;
+use s::ptr::write_bytes as n724;
 
 // fn ptr::write_unaligned
-use s::ptr::write_unaligned as n729;
+use s::ptr::write_unaligned as n725;
 
 // fn ptr::write_volatile
-use s::ptr::write_volatile as n730;
+use s::ptr::write_volatile as n726;
 
 // fn slice::from_mut
-use s::slice::from_mut as n731;
+use s::slice::from_mut as n727;
 
 // fn slice::from_raw_parts
-use s::slice::from_raw_parts as n732;
+use s::slice::from_raw_parts as n728;
 
 // fn slice::from_raw_parts_mut
-use s::slice::from_raw_parts_mut as n733;
+use s::slice::from_raw_parts_mut as n729;
 
 // fn slice::from_ref
-use s::slice::from_ref as n734;
+use s::slice::from_ref as n730;
 
 // fn str::from_boxed_utf8_unchecked
-use s::str::from_boxed_utf8_unchecked as n735;
+use s::str::from_boxed_utf8_unchecked as n731;
 
 // fn str::from_utf8
-use s::str::from_utf8 as n736;
+use s::str::from_utf8 as n732;
 
 // fn str::from_utf8_mut
-use s::str::from_utf8_mut as n737;
+use s::str::from_utf8_mut as n733;
 
 // fn str::from_utf8_unchecked
-use s::str::from_utf8_unchecked as n738;
+use s::str::from_utf8_unchecked as n734;
 
 // fn str::from_utf8_unchecked_mut
-use s::str::from_utf8_unchecked_mut as n739;
+use s::str::from_utf8_unchecked_mut as n735;
 
 // fn sync::atomic::compiler_fence
-use s::sync::atomic::compiler_fence as n740;
+use s::sync::atomic::compiler_fence as n736;
 
 // fn sync::atomic::fence
-use s::sync::atomic::fence as n741;
+use s::sync::atomic::fence as n737;
 
 // fn sync::atomic::spin_loop_hint
-use s::sync::atomic::spin_loop_hint as n742;
+use s::sync::atomic::spin_loop_hint as n738;
 
 // fn sync::mpsc::channel
-use s::sync::mpsc::channel as n743;
+use s::sync::mpsc::channel as n739;
 
 // fn sync::mpsc::sync_channel
-use s::sync::mpsc::sync_channel as n744;
+use s::sync::mpsc::sync_channel as n740;
 
 // fn thread::available_parallelism
-use s::thread::available_parallelism as n745;
+use s::thread::available_parallelism as n741;
 
 // fn thread::current
-use s::thread::current as n746;
+use s::thread::current as n742;
 
 // fn thread::panicking
-use s::thread::panicking as n747;
+use s::thread::panicking as n743;
 
 // fn thread::park
-use s::thread::park as n748;
+use s::thread::park as n744;
 
 // fn thread::park_timeout
-use s::thread::park_timeout as n749;
+use s::thread::park_timeout as n745;
 
 // fn thread::park_timeout_ms
-use s::thread::park_timeout_ms as n750;
+use s::thread::park_timeout_ms as n746;
 
 // fn thread::scope
-use s::thread::scope as n751;
+use s::thread::scope as n747;
 
 // fn thread::sleep
-use s::thread::sleep as n752;
+use s::thread::sleep as n748;
 
 // fn thread::sleep_ms
-use s::thread::sleep_ms as n753;
+use s::thread::sleep_ms as n749;
 
 // fn thread::spawn
-use s::thread::spawn as n754;
+use s::thread::spawn as n750;
 
 // fn thread::yield_now
-use s::thread::yield_now as n755;
+use s::thread::yield_now as n751;
 
 // type alloc::LayoutErr
-use s::alloc::LayoutErr as n756;
+use s::alloc::LayoutErr as n752;
 
 // type ffi::c_char
-use s::ffi::c_char as n757;
+use s::ffi::c_char as n753;
 
 // type ffi::c_double
-use s::ffi::c_double as n758;
+use s::ffi::c_double as n754;
 
 // type ffi::c_float
-use s::ffi::c_float as n759;
+use s::ffi::c_float as n755;
 
 // type ffi::c_int
-use s::ffi::c_int as n760;
+use s::ffi::c_int as n756;
 
 // type ffi::c_long
-use s::ffi::c_long as n761;
+use s::ffi::c_long as n757;
 
 // type ffi::c_longlong
-use s::ffi::c_longlong as n762;
+use s::ffi::c_longlong as n758;
 
 // type ffi::c_schar
-use s::ffi::c_schar as n763;
+use s::ffi::c_schar as n759;
 
 // type ffi::c_short
-use s::ffi::c_short as n764;
+use s::ffi::c_short as n760;
 
 // type ffi::c_uchar
-use s::ffi::c_uchar as n765;
+use s::ffi::c_uchar as n761;
 
 // type ffi::c_uint
-use s::ffi::c_uint as n766;
+use s::ffi::c_uint as n762;
 
 // type ffi::c_ulong
-use s::ffi::c_ulong as n767;
+use s::ffi::c_ulong as n763;
 
 // type ffi::c_ulonglong
-use s::ffi::c_ulonglong as n768;
+use s::ffi::c_ulonglong as n764;
 
 // type ffi::c_ushort
-use s::ffi::c_ushort as n769;
+use s::ffi::c_ushort as n765;
 
 // type fmt::Result
-use s::fmt::Result as n770;
+use s::fmt::Result as n766;
 
 // type io::Result
-use s::io::Result as n771;
+use s::io::Result as n767;
 
 // type num::NonZeroI128
-use s::num::NonZeroI128 as n772;
+use s::num::NonZeroI128 as n768;
 
 // type num::NonZeroI16
-use s::num::NonZeroI16 as n773;
+use s::num::NonZeroI16 as n769;
 
 // type num::NonZeroI32
-use s::num::NonZeroI32 as n774;
+use s::num::NonZeroI32 as n770;
 
 // type num::NonZeroI64
-use s::num::NonZeroI64 as n775;
+use s::num::NonZeroI64 as n771;
 
 // type num::NonZeroI8
-use s::num::NonZeroI8 as n776;
+use s::num::NonZeroI8 as n772;
 
 // type num::NonZeroIsize
-use s::num::NonZeroIsize as n777;
+use s::num::NonZeroIsize as n773;
 
 // type num::NonZeroU128
-use s::num::NonZeroU128 as n778;
+use s::num::NonZeroU128 as n774;
 
 // type num::NonZeroU16
-use s::num::NonZeroU16 as n779;
+use s::num::NonZeroU16 as n775;
 
 // type num::NonZeroU32
-use s::num::NonZeroU32 as n780;
+use s::num::NonZeroU32 as n776;
 
 // type num::NonZeroU64
-use s::num::NonZeroU64 as n781;
+use s::num::NonZeroU64 as n777;
 
 // type num::NonZeroU8
-use s::num::NonZeroU8 as n782;
+use s::num::NonZeroU8 as n778;
 
 // type num::NonZeroUsize
-use s::num::NonZeroUsize as n783;
+use s::num::NonZeroUsize as n779;
 
 // type os::fd::RawFd
-use s::os::fd::RawFd as n784;
+use s::os::fd::RawFd as n780;
 
 // type os::linux::raw::blkcnt_t
-use s::os::linux::raw::blkcnt_t as n785;
+use s::os::linux::raw::blkcnt_t as n781;
 
 // type os::linux::raw::blksize_t
-use s::os::linux::raw::blksize_t as n786;
+use s::os::linux::raw::blksize_t as n782;
 
 // type os::linux::raw::dev_t
-use s::os::linux::raw::dev_t as n787;
+use s::os::linux::raw::dev_t as n783;
 
 // type os::linux::raw::ino_t
-use s::os::linux::raw::ino_t as n788;
+use s::os::linux::raw::ino_t as n784;
 
 // type os::linux::raw::mode_t
-use s::os::linux::raw::mode_t as n789;
+use s::os::linux::raw::mode_t as n785;
 
 // type os::linux::raw::nlink_t
-use s::os::linux::raw::nlink_t as n790;
+use s::os::linux::raw::nlink_t as n786;
 
 // type os::linux::raw::off_t
-use s::os::linux::raw::off_t as n791;
+use s::os::linux::raw::off_t as n787;
 
 // type os::linux::raw::pthread_t
-use s::os::linux::raw::pthread_t as n792;
+use s::os::linux::raw::pthread_t as n788;
 
 // type os::linux::raw::time_t
-use s::os::linux::raw::time_t as n793;
+use s::os::linux::raw::time_t as n789;
 
 // type os::raw::c_char
-use s::os::raw::c_char as n794;
+use s::os::raw::c_char as n790;
 
 // type os::raw::c_double
-use s::os::raw::c_double as n795;
+use s::os::raw::c_double as n791;
 
 // type os::raw::c_float
-use s::os::raw::c_float as n796;
+use s::os::raw::c_float as n792;
 
 // type os::raw::c_int
-use s::os::raw::c_int as n797;
+use s::os::raw::c_int as n793;
 
 // type os::raw::c_long
-use s::os::raw::c_long as n798;
+use s::os::raw::c_long as n794;
 
 // type os::raw::c_longlong
-use s::os::raw::c_longlong as n799;
+use s::os::raw::c_longlong as n795;
 
 // type os::raw::c_schar
-use s::os::raw::c_schar as n800;
+use s::os::raw::c_schar as n796;
 
 // type os::raw::c_short
-use s::os::raw::c_short as n801;
+use s::os::raw::c_short as n797;
 
 // type os::raw::c_uchar
-use s::os::raw::c_uchar as n802;
+use s::os::raw::c_uchar as n798;
 
 // type os::raw::c_uint
-use s::os::raw::c_uint as n803;
+use s::os::raw::c_uint as n799;
 
 // type os::raw::c_ulong
-use s::os::raw::c_ulong as n804;
+use s::os::raw::c_ulong as n800;
 
 // type os::raw::c_ulonglong
-use s::os::raw::c_ulonglong as n805;
+use s::os::raw::c_ulonglong as n801;
 
 // type os::raw::c_ushort
-use s::os::raw::c_ushort as n806;
+use s::os::raw::c_ushort as n802;
 
 // type os::raw::c_void
-use s::os::raw::c_void as n807;
+use s::os::raw::c_void as n803;
 
 // type os::unix::raw::blkcnt_t
-use s::os::unix::raw::blkcnt_t as n808;
+use s::os::unix::raw::blkcnt_t as n804;
 
 // type os::unix::raw::blksize_t
-use s::os::unix::raw::blksize_t as n809;
+use s::os::unix::raw::blksize_t as n805;
 
 // type os::unix::raw::dev_t
-use s::os::unix::raw::dev_t as n810;
+use s::os::unix::raw::dev_t as n806;
 
 // type os::unix::raw::gid_t
-use s::os::unix::raw::gid_t as n811;
+use s::os::unix::raw::gid_t as n807;
 
 // type os::unix::raw::ino_t
-use s::os::unix::raw::ino_t as n812;
+use s::os::unix::raw::ino_t as n808;
 
 // type os::unix::raw::mode_t
-use s::os::unix::raw::mode_t as n813;
+use s::os::unix::raw::mode_t as n809;
 
 // type os::unix::raw::nlink_t
-use s::os::unix::raw::nlink_t as n814;
+use s::os::unix::raw::nlink_t as n810;
 
 // type os::unix::raw::off_t
-use s::os::unix::raw::off_t as n815;
+use s::os::unix::raw::off_t as n811;
 
 // type os::unix::raw::pid_t
-use s::os::unix::raw::pid_t as n816;
+use s::os::unix::raw::pid_t as n812;
 
 // type os::unix::raw::pthread_t
-use s::os::unix::raw::pthread_t as n817;
+use s::os::unix::raw::pthread_t as n813;
 
 // type os::unix::raw::time_t
-use s::os::unix::raw::time_t as n818;
+use s::os::unix::raw::time_t as n814;
 
 // type os::unix::raw::uid_t
-use s::os::unix::raw::uid_t as n819;
+use s::os::unix::raw::uid_t as n815;
 
 // type os::unix::thread::RawPthread
-use s::os::unix::thread::RawPthread as n820;
+use s::os::unix::thread::RawPthread as n816;
 
 // type panic::PanicInfo
-use s::panic::PanicInfo as n821;
+use s::panic::PanicInfo as n817;
 
 // type string::ParseError
-use s::string::ParseError as n822;
+use s::string::ParseError as n818;
 
 // type sync::LockResult
-use s::sync::LockResult as n823;
+use s::sync::LockResult as n819;
 
 // type sync::TryLockResult
-use s::sync::TryLockResult as n824;
+use s::sync::TryLockResult as n820;
 
 // type thread::Result
-use s::thread::Result as n825;
+use s::thread::Result as n821;
 
 // constant char::MAX
-use s::char::MAX as n826;
+use s::char::MAX as n822;
 
 // constant char::REPLACEMENT_CHARACTER
-use s::char::REPLACEMENT_CHARACTER as n827;
+use s::char::REPLACEMENT_CHARACTER as n823;
 
 // constant char::UNICODE_VERSION
-use s::char::UNICODE_VERSION as n828;
+use s::char::UNICODE_VERSION as n824;
 
 // constant env::consts::ARCH
-use s::env::consts::ARCH as n829;
+use s::env::consts::ARCH as n825;
 
 // constant env::consts::DLL_EXTENSION
-use s::env::consts::DLL_EXTENSION as n830;
+use s::env::consts::DLL_EXTENSION as n826;
 
 // constant env::consts::DLL_PREFIX
-use s::env::consts::DLL_PREFIX as n831;
+use s::env::consts::DLL_PREFIX as n827;
 
 // constant env::consts::DLL_SUFFIX
-use s::env::consts::DLL_SUFFIX as n832;
+use s::env::consts::DLL_SUFFIX as n828;
 
 // constant env::consts::EXE_EXTENSION
-use s::env::consts::EXE_EXTENSION as n833;
+use s::env::consts::EXE_EXTENSION as n829;
 
 // constant env::consts::EXE_SUFFIX
-use s::env::consts::EXE_SUFFIX as n834;
+use s::env::consts::EXE_SUFFIX as n830;
 
 // constant env::consts::FAMILY
-use s::env::consts::FAMILY as n835;
+use s::env::consts::FAMILY as n831;
 
 // constant env::consts::OS
-use s::env::consts::OS as n836;
+use s::env::consts::OS as n832;
 
 // constant f32::DIGITS
-use s::f32::DIGITS as n837;
+use s::f32::DIGITS as n833;
 
 // constant f32::EPSILON
-use s::f32::EPSILON as n838;
+use s::f32::EPSILON as n834;
 
 // constant f32::INFINITY
-use s::f32::INFINITY as n839;
+use s::f32::INFINITY as n835;
 
 // constant f32::MANTISSA_DIGITS
-use s::f32::MANTISSA_DIGITS as n840;
+use s::f32::MANTISSA_DIGITS as n836;
 
 // constant f32::MAX
-use s::f32::MAX as n841;
+use s::f32::MAX as n837;
 
 // constant f32::MAX_10_EXP
-use s::f32::MAX_10_EXP as n842;
+use s::f32::MAX_10_EXP as n838;
 
 // constant f32::MAX_EXP
-use s::f32::MAX_EXP as n843;
+use s::f32::MAX_EXP as n839;
 
 // constant f32::MIN
-use s::f32::MIN as n844;
+use s::f32::MIN as n840;
 
 // constant f32::MIN_10_EXP
-use s::f32::MIN_10_EXP as n845;
+use s::f32::MIN_10_EXP as n841;
 
 // constant f32::MIN_EXP
-use s::f32::MIN_EXP as n846;
+use s::f32::MIN_EXP as n842;
 
 // constant f32::MIN_POSITIVE
-use s::f32::MIN_POSITIVE as n847;
+use s::f32::MIN_POSITIVE as n843;
 
 // constant f32::NAN
-use s::f32::NAN as n848;
+use s::f32::NAN as n844;
 
 // constant f32::NEG_INFINITY
-use s::f32::NEG_INFINITY as n849;
+use s::f32::NEG_INFINITY as n845;
 
 // constant f32::RADIX
-use s::f32::RADIX as n850;
+use s::f32::RADIX as n846;
 
 // constant f32::consts::E
-use s::f32::consts::E as n851;
+use s::f32::consts::E as n847;
 
 // constant f32::consts::EULER_GAMMA
-use s::f32::consts::EULER_GAMMA as n852;
+use s::f32::consts::EULER_GAMMA as n848;
 
 // constant f32::consts::FRAC_1_PI
-use s::f32::consts::FRAC_1_PI as n853;
+use s::f32::consts::FRAC_1_PI as n849;
 
 // constant f32::consts::FRAC_1_SQRT_2
-use s::f32::consts::FRAC_1_SQRT_2 as n854;
+use s::f32::consts::FRAC_1_SQRT_2 as n850;
 
 // constant f32::consts::FRAC_2_PI
-use s::f32::consts::FRAC_2_PI as n855;
+use s::f32::consts::FRAC_2_PI as n851;
 
 // constant f32::consts::FRAC_2_SQRT_PI
-use s::f32::consts::FRAC_2_SQRT_PI as n856;
+use s::f32::consts::FRAC_2_SQRT_PI as n852;
 
 // constant f32::consts::FRAC_PI_2
-use s::f32::consts::FRAC_PI_2 as n857;
+use s::f32::consts::FRAC_PI_2 as n853;
 
 // constant f32::consts::FRAC_PI_3
-use s::f32::consts::FRAC_PI_3 as n858;
+use s::f32::consts::FRAC_PI_3 as n854;
 
 // constant f32::consts::FRAC_PI_4
-use s::f32::consts::FRAC_PI_4 as n859;
+use s::f32::consts::FRAC_PI_4 as n855;
 
 // constant f32::consts::FRAC_PI_6
-use s::f32::consts::FRAC_PI_6 as n860;
+use s::f32::consts::FRAC_PI_6 as n856;
 
 // constant f32::consts::FRAC_PI_8
-use s::f32::consts::FRAC_PI_8 as n861;
+use s::f32::consts::FRAC_PI_8 as n857;
 
 // constant f32::consts::GOLDEN_RATIO
-use s::f32::consts::GOLDEN_RATIO as n862;
+use s::f32::consts::GOLDEN_RATIO as n858;
 
 // constant f32::consts::LN_10
-use s::f32::consts::LN_10 as n863;
+use s::f32::consts::LN_10 as n859;
 
 // constant f32::consts::LN_2
-use s::f32::consts::LN_2 as n864;
+use s::f32::consts::LN_2 as n860;
 
 // constant f32::consts::LOG10_2
-use s::f32::consts::LOG10_2 as n865;
+use s::f32::consts::LOG10_2 as n861;
 
 // constant f32::consts::LOG10_E
-use s::f32::consts::LOG10_E as n866;
+use s::f32::consts::LOG10_E as n862;
 
 // constant f32::consts::LOG2_10
-use s::f32::consts::LOG2_10 as n867;
+use s::f32::consts::LOG2_10 as n863;
 
 // constant f32::consts::LOG2_E
-use s::f32::consts::LOG2_E as n868;
+use s::f32::consts::LOG2_E as n864;
 
 // constant f32::consts::PI
-use s::f32::consts::PI as n869;
+use s::f32::consts::PI as n865;
 
 // constant f32::consts::SQRT_2
-use s::f32::consts::SQRT_2 as n870;
+use s::f32::consts::SQRT_2 as n866;
 
 // constant f32::consts::TAU
-use s::f32::consts::TAU as n871;
+use s::f32::consts::TAU as n867;
 
 // constant f64::DIGITS
-use s::f64::DIGITS as n872;
+use s::f64::DIGITS as n868;
 
 // constant f64::EPSILON
-use s::f64::EPSILON as n873;
+use s::f64::EPSILON as n869;
 
 // constant f64::INFINITY
-use s::f64::INFINITY as n874;
+use s::f64::INFINITY as n870;
 
 // constant f64::MANTISSA_DIGITS
-use s::f64::MANTISSA_DIGITS as n875;
+use s::f64::MANTISSA_DIGITS as n871;
 
 // constant f64::MAX
-use s::f64::MAX as n876;
+use s::f64::MAX as n872;
 
 // constant f64::MAX_10_EXP
-use s::f64::MAX_10_EXP as n877;
+use s::f64::MAX_10_EXP as n873;
 
 // constant f64::MAX_EXP
-use s::f64::MAX_EXP as n878;
+use s::f64::MAX_EXP as n874;
 
 // constant f64::MIN
-use s::f64::MIN as n879;
+use s::f64::MIN as n875;
 
 // constant f64::MIN_10_EXP
-use s::f64::MIN_10_EXP as n880;
+use s::f64::MIN_10_EXP as n876;
 
 // constant f64::MIN_EXP
-use s::f64::MIN_EXP as n881;
+use s::f64::MIN_EXP as n877;
 
 // constant f64::MIN_POSITIVE
-use s::f64::MIN_POSITIVE as n882;
+use s::f64::MIN_POSITIVE as n878;
 
 // constant f64::NAN
-use s::f64::NAN as n883;
+use s::f64::NAN as n879;
 
 // constant f64::NEG_INFINITY
-use s::f64::NEG_INFINITY as n884;
+use s::f64::NEG_INFINITY as n880;
 
 // constant f64::RADIX
-use s::f64::RADIX as n885;
+use s::f64::RADIX as n881;
 
 // constant f64::consts::E
-use s::f64::consts::E as n886;
+use s::f64::consts::E as n882;
 
 // constant f64::consts::EULER_GAMMA
-use s::f64::consts::EULER_GAMMA as n887;
+use s::f64::consts::EULER_GAMMA as n883;
 
 // constant f64::consts::FRAC_1_PI
-use s::f64::consts::FRAC_1_PI as n888;
+use s::f64::consts::FRAC_1_PI as n884;
 
 // constant f64::consts::FRAC_1_SQRT_2
-use s::f64::consts::FRAC_1_SQRT_2 as n889;
+use s::f64::consts::FRAC_1_SQRT_2 as n885;
 
 // constant f64::consts::FRAC_2_PI
-use s::f64::consts::FRAC_2_PI as n890;
+use s::f64::consts::FRAC_2_PI as n886;
 
 // constant f64::consts::FRAC_2_SQRT_PI
-use s::f64::consts::FRAC_2_SQRT_PI as n891;
+use s::f64::consts::FRAC_2_SQRT_PI as n887;
 
 // constant f64::consts::FRAC_PI_2
-use s::f64::consts::FRAC_PI_2 as n892;
+use s::f64::consts::FRAC_PI_2 as n888;
 
 // constant f64::consts::FRAC_PI_3
-use s::f64::consts::FRAC_PI_3 as n893;
+use s::f64::consts::FRAC_PI_3 as n889;
 
 // constant f64::consts::FRAC_PI_4
-use s::f64::consts::FRAC_PI_4 as n894;
+use s::f64::consts::FRAC_PI_4 as n890;
 
 // constant f64::consts::FRAC_PI_6
-use s::f64::consts::FRAC_PI_6 as n895;
+use s::f64::consts::FRAC_PI_6 as n891;
 
 // constant f64::consts::FRAC_PI_8
-use s::f64::consts::FRAC_PI_8 as n896;
+use s::f64::consts::FRAC_PI_8 as n892;
 
 // constant f64::consts::GOLDEN_RATIO
-use s::f64::consts::GOLDEN_RATIO as n897;
+use s::f64::consts::GOLDEN_RATIO as n893;
 
 // constant f64::consts::LN_10
-use s::f64::consts::LN_10 as n898;
+use s::f64::consts::LN_10 as n894;
 
 // constant f64::consts::LN_2
-use s::f64::consts::LN_2 as n899;
+use s::f64::consts::LN_2 as n895;
 
 // constant f64::consts::LOG10_2
-use s::f64::consts::LOG10_2 as n900;
+use s::f64::consts::LOG10_2 as n896;
 
 // constant f64::consts::LOG10_E
-use s::f64::consts::LOG10_E as n901;
+use s::f64::consts::LOG10_E as n897;
 
 // constant f64::consts::LOG2_10
-use s::f64::consts::LOG2_10 as n902;
+use s::f64::consts::LOG2_10 as n898;
 
 // constant f64::consts::LOG2_E
-use s::f64::consts::LOG2_E as n903;
+use s::f64::consts::LOG2_E as n899;
 
 // constant f64::consts::PI
-use s::f64::consts::PI as n904;
+use s::f64::consts::PI as n900;
 
 // constant f64::consts::SQRT_2
-use s::f64::consts::SQRT_2 as n905;
+use s::f64::consts::SQRT_2 as n901;
 
 // constant f64::consts::TAU
-use s::f64::consts::TAU as n906;
+use s::f64::consts::TAU as n902;
 
 // constant i128::MAX
-use s::i128::MAX as n907;
+use s::i128::MAX as n903;
 
 // constant i128::MIN
-use s::i128::MIN as n908;
+use s::i128::MIN as n904;
 
 // constant i16::MAX
-use s::i16::MAX as n909;
+use s::i16::MAX as n905;
 
 // constant i16::MIN
-use s::i16::MIN as n910;
+use s::i16::MIN as n906;
 
 // constant i32::MAX
-use s::i32::MAX as n911;
+use s::i32::MAX as n907;
 
 // constant i32::MIN
-use s::i32::MIN as n912;
+use s::i32::MIN as n908;
 
 // constant i64::MAX
-use s::i64::MAX as n913;
+use s::i64::MAX as n909;
 
 // constant i64::MIN
-use s::i64::MIN as n914;
+use s::i64::MIN as n910;
 
 // constant i8::MAX
-use s::i8::MAX as n915;
+use s::i8::MAX as n911;
 
 // constant i8::MIN
-use s::i8::MIN as n916;
+use s::i8::MIN as n912;
 
 // constant isize::MAX
-use s::isize::MAX as n917;
+use s::isize::MAX as n913;
 
 // constant isize::MIN
-use s::isize::MIN as n918;
+use s::isize::MIN as n914;
 
 // constant path::MAIN_SEPARATOR
-use s::path::MAIN_SEPARATOR as n919;
+use s::path::MAIN_SEPARATOR as n915;
 
 // constant path::MAIN_SEPARATOR_STR
-use s::path::MAIN_SEPARATOR_STR as n920;
+use s::path::MAIN_SEPARATOR_STR as n916;
 
 // constant sync::ONCE_INIT
-use s::sync::ONCE_INIT as n921;
+use s::sync::ONCE_INIT as n917;
 
 // constant sync::atomic::ATOMIC_BOOL_INIT
-use s::sync::atomic::ATOMIC_BOOL_INIT as n922;
+use s::sync::atomic::ATOMIC_BOOL_INIT as n918;
 
 // constant sync::atomic::ATOMIC_ISIZE_INIT
-use s::sync::atomic::ATOMIC_ISIZE_INIT as n923;
+use s::sync::atomic::ATOMIC_ISIZE_INIT as n919;
 
 // constant sync::atomic::ATOMIC_USIZE_INIT
-use s::sync::atomic::ATOMIC_USIZE_INIT as n924;
+use s::sync::atomic::ATOMIC_USIZE_INIT as n920;
 
 // constant time::UNIX_EPOCH
-use s::time::UNIX_EPOCH as n925;
+use s::time::UNIX_EPOCH as n921;
 
 // constant u128::MAX
-use s::u128::MAX as n926;
+use s::u128::MAX as n922;
 
 // constant u128::MIN
-use s::u128::MIN as n927;
+use s::u128::MIN as n923;
 
 // constant u16::MAX
-use s::u16::MAX as n928;
+use s::u16::MAX as n924;
 
 // constant u16::MIN
-use s::u16::MIN as n929;
+use s::u16::MIN as n925;
 
 // constant u32::MAX
-use s::u32::MAX as n930;
+use s::u32::MAX as n926;
 
 // constant u32::MIN
-use s::u32::MIN as n931;
+use s::u32::MIN as n927;
 
 // constant u64::MAX
-use s::u64::MAX as n932;
+use s::u64::MAX as n928;
 
 // constant u64::MIN
-use s::u64::MIN as n933;
+use s::u64::MIN as n929;
 
 // constant u8::MAX
-use s::u8::MAX as n934;
+use s::u8::MAX as n930;
 
 // constant u8::MIN
-use s::u8::MIN as n935;
+use s::u8::MIN as n931;
 
 // constant usize::MAX
-use s::usize::MAX as n936;
+use s::usize::MAX as n932;
 
 // constant usize::MIN
-use s::usize::MIN as n937;
+use s::usize::MIN as n933;
