@@ -205,6 +205,12 @@ fn unpack(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether a packed package takes this dependency from the workspace.
+fn is_used(dependency: &str) -> bool {
+    let line = format!("\n{dependency} = {{ workspace = true");
+    SOURCES.iter().any(|(name, text)| name.ends_with("/Cargo.toml") && text.contains(&line))
+}
+
 /// The manifest of the repository's workspace, with the members that are packed.
 fn manifest(text: &str) -> Result<String, Error> {
     let mut table: toml::Table =
@@ -214,6 +220,10 @@ fn manifest(text: &str) -> Result<String, Error> {
         let members =
             ["icb-core", "icb-std", "icb-std/harness"].map(|name| toml::Value::String(name.to_owned()));
         workspace.insert("members".to_owned(), toml::Value::Array(members.into()));
+        // Cargo 1.100 and later complain about what no member uses.
+        if let Some(dependencies) = workspace.get_mut("dependencies").and_then(toml::Value::as_table_mut) {
+            dependencies.retain(|name, _| is_used(name));
+        }
     }
     // Profiles of packages that are not packed would be complained about.
     if let Some(profiles) = table.get_mut("profile").and_then(toml::Value::as_table_mut) {
@@ -306,6 +316,8 @@ mod tests {
             let member = directory.path().join(member.as_str().unwrap());
             assert!(member.join("Cargo.toml").exists() && member.join("src/lib.rs").exists(), "{member:?}");
         }
+        let dependencies = table["workspace"]["dependencies"].as_table().unwrap();
+        assert!(dependencies.contains_key("libc") && !dependencies.contains_key("clap"));
         // A second time nothing is written, and what does not belong there goes.
         let stray = directory.path().join("icb-std/src/stray.rs");
         fs::write(&stray, "").unwrap();
