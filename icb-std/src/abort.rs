@@ -21,6 +21,10 @@ extern "C" fn abort() -> ! {
     const SIGABRT: c_int = 6;
     static REAL: Real = Real::new(c"abort");
     door::leave_at_abort();
+    if !::std::thread::panicking() {
+        // What the value of a static does when it is dropped, which `std` never does.
+        door::leave_apart();
+    }
     if let Some(next) = REAL.get() {
         // SAFETY: the C library's function of this name, which takes nothing and does not return.
         unsafe { ::std::mem::transmute::<*mut c_void, extern "C" fn() -> !>(next)() }

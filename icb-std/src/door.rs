@@ -11,8 +11,8 @@ pub(crate) use icb_core::runtime::{
     join_parking, know_panic_hook, leave, leave_apart, leave_value, let_go, limited, local, local_destroyed,
     look_at_end, look_at_thread_number, note_registers, noted_once, now, number_next_thread,
     on_execution_end, outside, panic_handled, panicking, panics_are_seen, park, patient_now, pause_with,
-    resumes_unwinding, set_local, spawn, surroundings_used, take_over, thread_key, thread_name, thread_path,
-    unpark, unseen, value_goes, value_gone,
+    put_back_at_end, resumes_unwinding, set_local, spawn, surroundings_used, take_over, thread_key,
+    thread_name, thread_path, unpark, unseen, value_goes, value_gone, value_is_made,
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{

@@ -23,12 +23,17 @@ pub(crate) type Restore = Option<unsafe fn(*const ())>;
 pub(crate) const ESCAPED: u8 = 0x80;
 
 /// Asks for a static object to be put back when the running execution ends: drops its value in place and writes the
-/// initial bytes. Does nothing for an object that is not a static built at compile time, or has escaped.
+/// initial bytes. Its value may be made once, by an initialiser that says so ([`door::value_is_made`]). Does nothing for an object that is not a static built at compile time, or has escaped.
 ///
 /// # Safety
 /// The pointers lead to the value, the flags and the [`Restore`] pointer of one object of static lifetime or of an
 /// object that is not in the image. Nothing else touches the object when the execution has ended.
-pub(crate) unsafe fn restore_at_end<V>(value: *mut V, flags: *const AtomicU8, restore: *const Restore) {
+pub(crate) unsafe fn restore_at_end<V>(
+    value: *mut V,
+    is_made_once: bool,
+    flags: *const AtomicU8,
+    restore: *const Restore,
+) {
     if !door::enter_static(flags.cast()) {
         return;
     }
@@ -43,7 +48,7 @@ pub(crate) unsafe fn restore_at_end<V>(value: *mut V, flags: *const AtomicU8, re
     door::leave_value(value.cast(), size_of::<V>());
     let drop = needs_drop::<V>().then_some(drop_value::<V> as unsafe fn(*mut ()));
     let object = Object { value: value.cast(), flags, initial, drop };
-    door::on_execution_end(Box::new(move || object.put_back()));
+    door::put_back_at_end(value.cast(), is_made_once, Box::new(move || object.put_back()));
 }
 
 /// A static object that is to be put back.

@@ -493,7 +493,25 @@ pub fn leave_value(address: *const (), size: usize) {
 /// static object back to its initial value. Does nothing outside an execution.
 pub fn on_execution_end(action: Box<dyn FnOnce()>) {
     if let Some(running) = running() {
-        running.with(|e| e.at_end.push(action));
+        running.with(|e| e.at_end.push(None, action));
+    }
+}
+
+/// The same for a static object with a value that is dropped then. Values that come and go while the program runs go first, since they may refer to
+/// those that are made once, and stay (`is_made_once`); of these, those that were made last.
+pub fn put_back_at_end(value: *const (), is_made_once: bool, action: Box<dyn FnOnce()>) {
+    if let Some(running) = running() {
+        running.with(|e| match is_made_once {
+            true => e.at_end.push(Some(value.addr()), action),
+            false => e.at_end.push_first(action),
+        });
+    }
+}
+
+/// The value of a static object is made, once and for all.
+pub fn value_is_made(value: *const ()) {
+    if let Some(running) = running() {
+        running.with(|e| e.at_end.renew(value.addr()));
     }
 }
 

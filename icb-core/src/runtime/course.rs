@@ -149,16 +149,14 @@ impl CoroutineProgram {
         }
     }
 
-    /// Puts the statics back, in the order opposite to that in which they were first used.
+    /// Puts the statics back.
     pub(super) fn restore_statics(&self) {
         if self.running.with(|e| e.at_end.is_empty() && e.statics.is_empty()) {
             return;
         }
         let (at_end, statics) =
             self.running.with(|e| (std::mem::take(&mut e.at_end), std::mem::take(&mut e.statics)));
-        for action in at_end.into_iter().rev() {
-            action();
-        }
+        at_end.run();
         statics.put_back();
     }
 

@@ -221,7 +221,7 @@ pub(super) struct Execution {
     /// Whether the clock has been read in this execution, by one of several threads.
     pub(super) clock_read: bool,
     clock_matters: bool,
-    pub(super) at_end: Vec<Box<dyn FnOnce()>>,
+    pub(super) at_end: super::statics::AtEnd,
     pub(super) statics: super::statics::Statics,
     /// Boxed: the allocator holds a pointer to it.
     pub(super) quarantine: Box<super::allocator::Quarantine>,
@@ -381,7 +381,7 @@ impl Execution {
             panic_count: 0,
             clock_read: false,
             clock_matters: false,
-            at_end: Vec::new(),
+            at_end: super::statics::AtEnd::default(),
             statics: super::statics::Statics::default(),
             quarantine: Box::new(super::allocator::Quarantine::new()),
             heartbeat: std::sync::Arc::default(),

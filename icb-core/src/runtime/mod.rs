@@ -76,8 +76,8 @@ pub use calls::{
     BEGIN_DATE, BEGIN_UPTIME, ThreadBody, ThreadEnd, ThreadMain, caught, choose, current, enter_static,
     epoch, giving_up, go_no_further, has_left, is_finished, join, join_parking, leave, leave_value, let_go,
     limited, local, local_destroyed, look_at_end, now, on_execution_end, outside, panic_handled, panicking,
-    park, patient_now, pause_with, random_key, set_local, spawn, take_over, thread_key, thread_name,
-    thread_path, unpark, without_unwinding,
+    park, patient_now, pause_with, put_back_at_end, random_key, set_local, spawn, take_over, thread_key,
+    thread_name, thread_path, unpark, value_is_made, without_unwinding,
 };
 pub use coroutine::{running_stack, try_stack};
 pub use course::{stacks_were_left, was_stopped_half_way};

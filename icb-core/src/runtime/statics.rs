@@ -7,6 +7,43 @@ use super::image;
 /// Variables that are larger are left alone.
 const MAX_VARIABLE: usize = 1 << 20;
 
+type Action = Box<dyn FnOnce()>;
+
+/// What is done when the execution has ended, the latest first.
+#[derive(Default)]
+pub(super) struct AtEnd {
+    /// Values that come and go.
+    first: Vec<Action>,
+    /// Everything else. A value that is made once has its address here.
+    then: Vec<(Option<usize>, Action)>,
+}
+
+impl AtEnd {
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.then.is_empty()
+    }
+
+    pub(super) fn push_first(&mut self, action: Action) {
+        self.first.push(action);
+    }
+
+    pub(super) fn push(&mut self, value: Option<usize>, action: Action) {
+        self.then.push((value, action));
+    }
+
+    /// The value is the latest.
+    pub(super) fn renew(&mut self, value: usize) {
+        if let Some(place) = self.then.iter().position(|(known, _)| *known == Some(value)) {
+            self.then[place..].rotate_left(1);
+        }
+    }
+
+    pub(super) fn run(self) {
+        let first = self.first.into_iter().rev();
+        first.chain(self.then.into_iter().rev().map(|(_, action)| action)).for_each(|action| action());
+    }
+}
+
 /// What is put back when the execution has ended.
 #[derive(Debug, Default)]
 pub(super) struct Statics {

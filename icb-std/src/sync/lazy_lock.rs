@@ -84,6 +84,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             let value = f();
             // SAFETY: as above.
             unsafe { *this.data.get() = Data::Value(value) };
+            door::value_is_made(this.data.get().cast());
         });
         this.value().unwrap_or_else(|| door::abandon("a LazyLock that is complete has a value"))
     }
@@ -126,7 +127,7 @@ impl<T, F> LazyLock<T, F> {
 unsafe fn restore<T, F>(address: *const ()) {
     let this = address.cast::<LazyLock<T, F>>();
     // SAFETY: the lock is alive; if it is in the image it is a static.
-    unsafe { image::restore_at_end((*this).data.get(), (*this).once.flags(), (*this).once.restore()) }
+    unsafe { image::restore_at_end((*this).data.get(), true, (*this).once.flags(), (*this).once.restore()) }
 }
 
 #[cold]

@@ -63,7 +63,9 @@ impl<T> Mutex<T> {
 unsafe fn restore<T>(address: *const ()) {
     let this = address.cast::<Mutex<T>>();
     // SAFETY: the mutex is alive; if it is in the image it is a static.
-    unsafe { image::restore_at_end((*this).data.get(), (*this).flag.bits(), &raw const (*this).restore) }
+    unsafe {
+        image::restore_at_end((*this).data.get(), false, (*this).flag.bits(), &raw const (*this).restore)
+    }
 }
 
 impl<T: ?Sized> Mutex<T> {

@@ -233,7 +233,7 @@ unsafe fn restore(address: *const ()) {
     // SAFETY: the `Once` is alive; if it is in the image it is a static. It guards no value of its own.
     unsafe {
         let nothing = ::std::ptr::addr_of!((*this).state).cast::<()>().cast_mut();
-        crate::image::restore_at_end(nothing, (*this).flags(), (*this).restore());
+        crate::image::restore_at_end(nothing, true, (*this).flags(), (*this).restore());
     }
 }
 

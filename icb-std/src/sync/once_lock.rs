@@ -83,6 +83,7 @@ impl<T> OnceLock<T> {
             // SAFETY: `once` runs one initialiser at a time and none after a complete one, so nobody else reaches
             // the value: it is read only when `once` is complete.
             unsafe { *self.value.get() = Some(value) };
+            door::value_is_made(self.value.get().cast());
         });
         self.initialised()
     }
@@ -121,7 +122,7 @@ impl<T> OnceLock<T> {
 unsafe fn restore<T>(address: *const ()) {
     let this = address.cast::<OnceLock<T>>();
     // SAFETY: the lock is alive; if it is in the image it is a static.
-    unsafe { image::restore_at_end((*this).value.get(), (*this).once.flags(), (*this).once.restore()) }
+    unsafe { image::restore_at_end((*this).value.get(), true, (*this).once.flags(), (*this).once.restore()) }
 }
 
 impl<T> Default for OnceLock<T> {

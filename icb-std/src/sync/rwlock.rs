@@ -91,7 +91,12 @@ unsafe fn restore<T>(address: *const ()) {
     let this = address.cast::<RwLock<T>>();
     // SAFETY: the lock is alive; if it is in the image it is a static.
     unsafe {
-        image::restore_at_end((*this).data.get(), (*this).core.flag.bits(), &raw const (*this).core.restore)
+        image::restore_at_end(
+            (*this).data.get(),
+            false,
+            (*this).core.flag.bits(),
+            &raw const (*this).core.restore,
+        )
     }
 }
 

@@ -210,6 +210,56 @@ fn values_of_an_execution_are_dropped_with_it() {
     assert_eq!(drops, report.execution_count() + 3);
 }
 
+/// A value goes before those that it may refer to: what comes and goes first, then what was made last, whatever was used first.
+#[test]
+fn values_of_an_execution_are_dropped_before_what_they_refer_to() {
+    static GONE: std::sync::Mutex<Vec<&str>> = std::sync::Mutex::new(Vec::new());
+    struct Entry(&'static str, Option<&'static Entry>);
+    impl Drop for Entry {
+        fn drop(&mut self) {
+            let mut gone = GONE.lock().unwrap();
+            assert!(self.1.is_none_or(|other| !gone.contains(&other.0)), "{}: {gone:?}", self.0);
+            gone.push(self.0);
+        }
+    }
+    static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+    static SECOND: OnceLock<Entry> = OnceLock::new();
+    static FIRST: OnceLock<Entry> = OnceLock::new();
+    static OUTER: LazyLock<Entry> = LazyLock::new(|| Entry("outer", Some(&INNER)));
+    static INNER: LazyLock<Entry> = LazyLock::new(|| Entry("inner", None));
+
+    let report = plain().explore(|| {
+        assert!(ENTRIES.lock().unwrap().is_empty() && SECOND.get().is_none());
+        let first = FIRST.get_or_init(|| Entry("first", None));
+        let second = SECOND.get_or_init(|| Entry("second", Some(first)));
+        ENTRIES.lock().unwrap().push(Entry("entry", Some(second)));
+        LazyLock::force(&OUTER);
+        GONE.lock().unwrap().clear();
+    });
+    assert!(report.complete, "{:?}", report.failure);
+    assert_eq!(*GONE.lock().unwrap(), ["entry", "outer", "inner", "second", "first"]);
+}
+
+/// `std` never drops the value of a static: one whose destructor aborts is left.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn a_value_whose_destructor_aborts_is_left() {
+    struct Connection(bool);
+    impl Drop for Connection {
+        fn drop(&mut self) {
+            if self.0 {
+                std::process::abort();
+            }
+        }
+    }
+    static CONNECTION: Mutex<Option<Connection>> = Mutex::new(None);
+    let report = plain().explore(|| {
+        let mut connection = CONNECTION.lock().unwrap();
+        assert!(connection.replace(Connection(true)).is_none());
+    });
+    assert!(report.complete, "{:?}", report.failure);
+}
+
 /// `std` never drops the value of a static; what a destructor waits for when the execution is over, nobody will do.
 #[test]
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
