@@ -33,7 +33,9 @@ use crate::worker::process::{self, Launch, Outcome, Stop};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use icb_core::trace::table::without_registries;
-use icb_core::trace::{BoundReport, Failure, FailureKind, Message, ScheduleEntry, StrategyKind};
+use icb_core::trace::{
+    BoundReport, Failure, FailureKind, Message, ScheduleEntry, SourceLocation, StrategyKind,
+};
 use progress::lock;
 use std::collections::BTreeMap;
 use std::io;
@@ -479,7 +481,12 @@ fn unmodelled(failure: &Failure) -> Option<String> {
     let first_line = failure.message.lines().next().unwrap_or_default();
     match failure.kind {
         FailureKind::Divergence => {
-            Some(format!("it does not follow its schedule: {}", without_registries(first_line)))
+            let at = |place: &SourceLocation| format!(" (where it differs it is at {place})");
+            let place = failure.location.as_ref().map_or_else(String::new, at);
+            Some(format!(
+                "it does not follow its schedule: {}",
+                without_registries(&(first_line.to_owned() + &place))
+            ))
         }
         FailureKind::Blocked if failure.thread.is_some() => Some(first_line.to_owned()),
         FailureKind::Blocked => {

@@ -4,7 +4,7 @@
 use super::execution::{Execution, Next};
 use super::threads::Readiness;
 use crate::program::{Chooser, End, Foreseen, LetOn, Place, SchedulingPoint};
-use crate::trace::{Failure, FailureKind, ThreadId};
+use crate::trace::ThreadId;
 
 impl Execution {
     /// Chooses who takes the next step. On `Suspend` the caller must suspend its coroutine at once.
@@ -116,7 +116,7 @@ impl Execution {
     #[cold]
     pub(super) fn go_on_unchosen(&mut self, default: ThreadId) -> Next {
         if let Some(message) = self.chooser_mut().divergence() {
-            self.fail(Failure::new(FailureKind::Divergence, message));
+            self.diverge(message);
         } else if self.may_run_out() {
             let me = self.current;
             self.run_out();

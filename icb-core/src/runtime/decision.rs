@@ -193,7 +193,7 @@ impl Execution {
             Some(thread) => (thread, false),
             None => match self.ask(|chooser| chooser.divergence()) {
                 Some(message) => {
-                    self.fail(Failure::new(FailureKind::Divergence, message));
+                    self.diverge(message);
                     return Next::Suspend;
                 }
                 None if self.may_run_out() => (point.default_choice(), true),

@@ -14,7 +14,7 @@ use super::slots::Slots;
 use crate::memory::shadow::Shadow;
 use crate::program::{Chooser, End, Foreseen, Granularity, Observer, Place, ThreadSet};
 use crate::recording::Tape;
-use crate::trace::table::in_program;
+use crate::trace::table::{in_program, place_in_program};
 use crate::trace::{Access, Failure, FailureKind, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId};
 use std::time::Duration;
 
@@ -648,6 +648,21 @@ impl Execution {
             }
         }
         self.stop(End::Failed(Box::new(failure)));
+    }
+
+    /// The chooser finds that the program does not do what it did before with the same choices. That is not replayed, so where the running thread stands is told now or never: it is
+    /// most often the one that does something else.
+    #[cold]
+    pub(super) fn diverge(&mut self, message: String) {
+        let mut failure = Failure::new(FailureKind::Divergence, message);
+        if self.observer.is_none() {
+            failure.thread = Some(ThreadId::new(self.current));
+            let frames = self.take_backtrace();
+            let announced = || self.threads[self.current].location.and_then(Place::location);
+            failure.location = place_in_program(&frames).cloned().or_else(announced);
+            failure.trace.failure_backtrace = frames;
+        }
+        self.fail(failure);
     }
 
     /// The execution ends here, in this way, unless it has ended in another one before.

@@ -10,14 +10,13 @@ use crate::settings::Search;
 use crate::store::{StoredFailure, resolve};
 use crate::worker::plan::Task;
 use crate::worker::replay::{self, Replay, Replayed};
-use icb_core::trace::{Failure, FailureKind, Frame, Step};
+use icb_core::trace::{Failure, FailureKind, Frame, ScheduleEntry, Step, Trace};
 
 impl Run<'_> {
     /// Stores a failure and replays it to learn its trace.
     pub(super) fn explain(&self, task: Task, model: u32, failure: &Failure) -> Finding {
         if failure.kind == FailureKind::Divergence {
-            let note = "There is nothing to replay: the test does not do the same under the same schedule.";
-            return Finding { failure: failure.clone(), notes: vec![note.to_owned()], command: None };
+            return self.explain_divergence(task, model, failure);
         }
         let test = &self.tests[task.test];
         let mut notes = Vec::new();
@@ -74,6 +73,42 @@ impl Run<'_> {
             notes.push(format!("The trace is not stored: {error}"));
         }
         Finding { failure: shown, notes, command: Some(command) }
+    }
+
+    /// What the test was about to do where it did not follow its schedule, and what it does there in another process, which nothing has been left to.
+    fn explain_divergence(&self, task: Task, model: u32, failure: &Failure) -> Finding {
+        let note = "There is nothing to replay: the test does not do the same under the same schedule.";
+        let mut finding = Finding { failure: failure.clone(), notes: vec![note.to_owned()], command: None };
+        let (test, search) = (&self.tests[task.test], &self.arguments.search);
+        let directory = self.directory(task).join("replay");
+        let Some(thread) = failure.thread else { return finding };
+        let replayed = replay::run(Replay { test, model, schedule: &failure.schedule, search, directory });
+        let (Replayed::Fails(mut replayed) | Replayed::Passes(mut replayed)) = replayed else {
+            return finding;
+        };
+        let is_run = |entry: &&ScheduleEntry| matches!(entry, ScheduleEntry::Run { .. });
+        let count = failure.schedule.entries().iter().filter(is_run).count();
+        let trace = &mut replayed.trace;
+        let next = trace.steps.iter().skip(count).find(|step| step.thread == thread);
+        let place = next.and_then(|step| step.location.as_ref());
+        let (here, there) = (failure.location.as_ref(), place.map(ToString::to_string));
+        let what = match (next, there) {
+            _ if trace.steps.len() < count => return finding,
+            (Some(_), Some(there)) if here.is_some_and(|here| here.to_string() == there) => {
+                "comes to the same place; it was an earlier execution that did something else".to_owned()
+            }
+            (Some(step), there) => {
+                let at = there.map_or_else(String::new, |there| format!(" at {there}"));
+                format!("goes on with {:?}{at}", step.operation.action)
+            }
+            (None, _) => "has nothing more to do".to_owned(),
+        };
+        finding.notes.insert(0, format!("With the same schedule {thread} {what} in a process of its own."));
+        trace.steps.truncate(count);
+        let failure_backtrace = failure.trace.failure_backtrace.clone();
+        finding.failure.trace =
+            Trace { schedule: failure.schedule.clone(), failure_backtrace, ..std::mem::take(trace) };
+        finding
     }
 
     /// The shortest command that replays a test's stored failure.
