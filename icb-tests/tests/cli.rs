@@ -413,6 +413,23 @@ fn what_a_test_says_of_all_executions_is_judged_after_the_last_bound() {
     );
 }
 
+/// Where the search comes upon it, a divergence says what the thread was about to do, and what it does otherwise.
+#[test]
+fn a_divergence_is_told_with_its_steps() {
+    let _alone = tool::alone();
+    icb("test --test diverging --max-bound 3 -j 1").check(
+        FAILED,
+        &[
+            "FAILED cases::diverging::does_something_else_once: divergence: the test did something else than before at step ",
+            "at tests/diverging.rs:20",
+            "│ divergence",
+            "*their_lock.lock().unwrap() += 1;",
+            "With the same schedule T1 goes on with ReadModifyWrite(SeqCst) at tests/diverging.rs:22",
+            "There is nothing to replay",
+        ],
+    );
+}
+
 #[test]
 fn every_failure_is_told_stored_and_replayed() {
     let _alone = tool::alone();
@@ -433,7 +450,7 @@ fn every_failure_is_told_stored_and_replayed() {
             // The others run on.
             "proved cases::holding::counts_under_a_lock",
             "run once cases::holding::has_no_model",
-            "9 passed, 18 failed",
+            "10 passed, 18 failed",
             // The report.
             "1 preemption, found in execution ",
             "▶1         │ preempted by T1",
@@ -648,6 +665,14 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
         &[
             "incomplete unchanged::lib::tests::never_ends: not over after 1 s (--max-test-time: another limit) while it was run once, for real: ",
             "1 passed, 0 failed, 1 incomplete",
+        ],
+    );
+    // Nor is a panic of the only thread a failure if it does not come for real.
+    icb_with("unchanged", "test --ignored time_goes_on", &[]).check(
+        PASSED,
+        &[
+            "run once unchanged::lib::tests::time_goes_on: its only thread fails in the model, ",
+            "1 passed, 0 failed",
         ],
     );
     // Of the only thread, a loop that looks endless is one if it does not end for real either.

@@ -333,7 +333,10 @@ impl Run<'_> {
                 }
                 if let Some((reason, most)) = may_pass_for_real(failure, most) {
                     let real = self.run_for_real(task, reason, most);
-                    if matches!(real, Verdict::Unmodelled { .. } | Verdict::Ordinary { .. }) {
+                    let goes_on_for_real = failure.kind == FailureKind::Livelock;
+                    if matches!(real, Verdict::Unmodelled { .. })
+                        || goes_on_for_real && matches!(real, Verdict::Ordinary { .. })
+                    {
                         return real;
                     }
                 }
