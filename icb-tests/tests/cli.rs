@@ -667,6 +667,14 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "1 passed, 0 failed, 1 incomplete",
         ],
     );
+    // One that does not come to the end of an execution is ended some seconds after its time.
+    icb_with("unchanged", "test --max-test-time 1s --ignored computes_for_ever", &[]).check(
+        INCOMPLETE,
+        &[
+            "incomplete unchanged::lib::tests::computes_for_ever: stopped by the limit on time in the middle of an execution",
+            "0 passed, 0 failed, 1 incomplete",
+        ],
+    );
     // Nor is a panic of the only thread a failure if it does not come for real.
     icb_with("unchanged", "test --ignored time_goes_on", &[]).check(
         PASSED,

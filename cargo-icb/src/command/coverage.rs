@@ -122,6 +122,7 @@ fn report(
         directory: directory.to_owned(),
         environment,
         watchdog: arguments.search.watchdog,
+        limit: None,
         stop: &|| None,
     };
     let mut outcome = process::run(&launch, &mut |_| {})

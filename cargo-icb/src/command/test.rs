@@ -271,6 +271,7 @@ impl Run<'_> {
             directory: directory.clone(),
             environment: self.environment_of(task, executions_left),
             watchdog: self.arguments.search.watchdog,
+            limit: self.arguments.search.max_time,
             stop,
         };
         let outcome = process::run(&launch, &mut |message| {
@@ -405,6 +406,7 @@ impl Run<'_> {
             directory: self.directory(task).join("once"),
             environment: vec![("ICB_ONCE", "1".to_owned())],
             watchdog: None,
+            limit: None,
             stop: &|| {
                 too_long().map(|stopped| format!("{stopped} while it was run once, for real: {reason}"))
             },

@@ -27,6 +27,8 @@ const WAITING_PIECES: usize = 64;
 const MAX_OUTPUT: usize = 256 * 1024;
 /// After this many times the watchdog's time without a message, the watchdog itself is taken for dead.
 const PATIENCE: f64 = 6.0;
+/// So many seconds more than its limit a process may be silent, in the middle of an execution.
+const MAX_LATE: f64 = 5.0;
 /// The watchdog's time where no other is set.
 const DEFAULT_WATCHDOG: f64 = 10.0;
 
@@ -40,6 +42,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) environment: Vec<(&'static str, String)>,
     /// The watchdog's time in seconds, if one is set.
     pub(crate) watchdog: Option<f64>,
+    /// For so many seconds it searches, if there is a limit. It looks at the clock between executions.
+    pub(crate) limit: Option<f64>,
     /// Says why the process is to be ended, once it is.
     pub(crate) stop: Stop<'a>,
 }
@@ -194,9 +198,15 @@ pub(crate) fn run(launch: &Launch<'_>, on_message: &mut dyn FnMut(&Message)) -> 
             (outcome.end, outcome.stopped) = (End::Stopped, Some(reason));
             break;
         }
-        if is_inside_model(&outcome) && heard.elapsed().as_secs_f64() > patience {
+        let silence = heard.elapsed().as_secs_f64();
+        let is_late = launch.limit.is_some_and(|limit| silence > limit + MAX_LATE);
+        if is_inside_model(&outcome) && (is_late || silence > patience) {
             child.kill()?;
             child.wait()?;
+            if is_late {
+                let reason = "stopped by the limit on time in the middle of an execution".to_owned();
+                (outcome.end, outcome.stopped) = (End::Stopped, Some(reason));
+            }
             break;
         }
     }

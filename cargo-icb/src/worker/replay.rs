@@ -51,6 +51,7 @@ pub(crate) fn run(replay: Replay<'_>) -> Replayed {
         directory,
         environment,
         watchdog: replay.search.watchdog,
+        limit: None,
         stop: &|| None,
     };
     // What an earlier replay has left must not be taken for something of this.

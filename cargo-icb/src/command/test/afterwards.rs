@@ -39,6 +39,7 @@ impl Run<'_> {
             directory: self.directory(task).join("together"),
             environment: self.environment(0, task.max_bound),
             watchdog: self.arguments.search.watchdog,
+            limit: None,
             stop,
         };
         match judged(&launch) {
