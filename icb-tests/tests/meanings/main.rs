@@ -9,6 +9,7 @@ mod orders;
 mod panics;
 mod primitives;
 mod reality;
+mod sleeps;
 mod spinning;
 mod statics;
 mod surroundings;

@@ -105,9 +105,12 @@ impl PartialOrder {
             // Early steps are an alternative wherever they are possible.
             point.worth_letting_on().for_each(|thread| node.todo.insert(thread));
         }
-        // So are waits that may be over because nobody can go on: the order in which they are decides who can go on later.
+        // So are waits that may be over because nobody can go on: the order in which they are decides who can go on later. Whoever has slept
+        // long enough can go on, and still can when others have.
+        let sleeps = |t: usize| point.pending[t].action == Action::SleepUntil;
         node.freed = node.enabled.first().is_some_and(|first| may_be_freed(point.pending[first]))
-            && node.enabled.iter().all(|t| may_be_freed(point.pending[t]));
+            && node.enabled.iter().all(|t| may_be_freed(point.pending[t]))
+            && !node.enabled.iter().all(sleeps);
         if node.freed {
             node.enabled.iter().for_each(|thread| node.todo.insert(thread));
         }
