@@ -13,6 +13,8 @@ const MAX_FILES: usize = 256;
 const KINDS: usize = 4;
 /// How often each has been changed in the running execution: the directories, the environment, all together, the numbers of threads, files.
 static CHANGES: [AtomicU64; KINDS + MAX_FILES] = [const { AtomicU64::new(0) }; KINDS + MAX_FILES];
+/// How many threads have got a number.
+static NUMBERED: &AtomicU64 = &CHANGES[3];
 static FILES: OwnLock<Files> = OwnLock::new(Files { known: [[0; 2]; MAX_FILES], count: 0, is_used: false });
 
 /// The files that the running execution has come by, in this order. (Nothing here allocates: that would be the program's.)
@@ -65,7 +67,7 @@ pub(crate) fn number_thread() {
     if let Some(step) = door::about_to_number() {
         take_step(step);
         // Nobody has come in between.
-        door::number_next_thread(CHANGES[3].load(Real::Relaxed) + 1);
+        door::number_next_thread(NUMBERED.load(Real::Relaxed) + 1);
     }
 }
 
@@ -76,7 +78,7 @@ fn take_step(SurroundingsUse { what, which, write }: SurroundingsUse) {
         Surroundings::Directories => (&DIRECTORIES, &CHANGES[0]),
         Surroundings::Environment => (&ENVIRONMENT, &CHANGES[1]),
         Surroundings::All => (&ALL, &CHANGES[2]),
-        Surroundings::ThreadNumbers => (&THREAD_NUMBERS, &CHANGES[3]),
+        Surroundings::ThreadNumbers => (&THREAD_NUMBERS, NUMBERED),
         Surroundings::Contents => (&CONTENTS, &CHANGES[KINDS + number(which)]),
     };
     let target = AtomicRef { address: (&raw const *changes).cast(), of };

@@ -33,9 +33,7 @@ use crate::worker::process::{self, Launch, Outcome, Stop};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use icb_core::trace::table::without_registries;
-use icb_core::trace::{
-    BoundReport, Failure, FailureKind, Message, ScheduleEntry, SourceLocation, StrategyKind,
-};
+use icb_core::trace::{BoundReport, Failure, FailureKind, Message, SourceLocation, StrategyKind};
 use progress::lock;
 use std::collections::BTreeMap;
 use std::io;
@@ -455,9 +453,8 @@ fn left_out(build: &Build) -> Vec<LeftOut> {
 /// Why a failure of the only thread, in the only execution, may be the model's own: what looks like an endless loop may be a long one, and a panic may come of the model's clock. If the test
 /// passes for real, within so many seconds, there is nothing to explore.
 fn may_pass_for_real(failure: &Failure, most: f64) -> Option<(String, f64)> {
-    let is_run = |entry: &ScheduleEntry| matches!(entry, ScheduleEntry::Run { .. });
     let schedule = &failure.schedule;
-    let is_only = schedule.has_one_thread() && schedule.entries().iter().all(is_run);
+    let is_only = schedule.has_one_thread() && schedule.step_count() == schedule.entries().len();
     if !is_only || failure.bound > 0 || failure.execution > 1 {
         return None;
     }

@@ -5,6 +5,7 @@ use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use icb_std::sync::{Arc, Condvar, Mutex};
 use icb_std::thread;
 use icb_std::time::Instant;
+use icb_tests::abstract_program::random::Random;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -23,24 +24,18 @@ enum Word {
 
 /// Programs of two or three threads; half of them only sleep, and use variables and a lock.
 fn program(seed: u64) -> Vec<Vec<Word>> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut below = |n: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % n
-    };
-    let thread_count = 2 + below(2);
-    let kinds = [9, 13][below(2) as usize];
-    let mut word = || match below(kinds) {
-        0..=3 => Word::Sleep(1 + below(3)),
+    let mut random = Random::new(seed);
+    let thread_count = 2 + random.below(2);
+    let kinds = random.pick(&[9, 13]);
+    let mut word = || match random.below(kinds) {
+        0..=3 => Word::Sleep(random.pick(&[1, 2, 3])),
         4 => Word::Load,
-        5 | 6 => Word::Store(1 + below(3) as usize),
+        5 | 6 => Word::Store(1 + random.below(3)),
         7 => Word::Add,
         8 => Word::Lock,
-        9 => Word::WaitTimeout(1 + below(2)),
+        9 => Word::WaitTimeout(random.pick(&[1, 2])),
         10 => Word::Notify,
-        11 => Word::Park(1 + below(2)),
+        11 => Word::Park(random.pick(&[1, 2])),
         _ => Word::Now,
     };
     (0..thread_count).map(|_| (0..3).map(|_| word()).collect()).collect()

@@ -10,7 +10,7 @@ use crate::settings::Search;
 use crate::store::{StoredFailure, resolve};
 use crate::worker::plan::Task;
 use crate::worker::replay::{self, Replay, Replayed};
-use icb_core::trace::{Failure, FailureKind, Frame, ScheduleEntry, Step, Trace};
+use icb_core::trace::{Failure, FailureKind, Frame, Step, Trace};
 
 impl Run<'_> {
     /// Stores a failure and replays it to learn its trace.
@@ -86,8 +86,7 @@ impl Run<'_> {
         let (Replayed::Fails(mut replayed) | Replayed::Passes(mut replayed)) = replayed else {
             return finding;
         };
-        let is_run = |entry: &&ScheduleEntry| matches!(entry, ScheduleEntry::Run { .. });
-        let count = failure.schedule.entries().iter().filter(is_run).count();
+        let count = failure.schedule.step_count();
         let trace = &mut replayed.trace;
         let next = trace.steps.iter().skip(count).find(|step| step.thread == thread);
         let place = next.and_then(|step| step.location.as_ref());
