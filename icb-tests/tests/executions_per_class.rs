@@ -3,9 +3,14 @@
 
 use icb_core::explore::{Explorer, Options};
 use icb_core::program::Strategy;
+use icb_core::runtime::Settings;
 use icb_core::search::ContextBounded;
+use icb_std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use icb_std::sync::{Arc, Condvar, Mutex};
+use icb_std::thread;
 use icb_tests::programs::baselines::PROGRAMS;
-use icb_tests::searches::{reduced, without_spurious};
+use icb_tests::searches::{coroutines, every_execution, reduced, run_count, without_spurious};
+use std::time::Duration;
 
 const MAX_BOUND: u32 = 3;
 
@@ -86,5 +91,118 @@ fn without_a_bound_too() {
         println!("{name:20} {runs:6} for {states:5} = {:.2}", runs as f64 / states as f64);
         assert_eq!(states, classes, "{name}");
         assert!(runs <= max_runs, "{name}: {runs} executions");
+    }
+}
+
+/// A thread that waits in one of the ways there are, and the one that it waits for.
+type Pair = [Box<dyn FnOnce() + Send>; 2];
+
+fn with_condvar() -> Pair {
+    let waiting = Arc::new((Mutex::new(false), Condvar::new()));
+    let telling = waiting.clone();
+    let wait = move || {
+        let mut told = waiting.0.lock().unwrap();
+        while !*told {
+            told = waiting.1.wait(told).unwrap();
+        }
+    };
+    let tell = move || {
+        *telling.0.lock().unwrap() = true;
+        telling.1.notify_one();
+    };
+    [Box::new(wait), Box::new(tell)]
+}
+
+fn with_a_time() -> Pair {
+    let waiting = Arc::new((Mutex::new(()), Condvar::new()));
+    let telling = waiting.clone();
+    let wait = move || {
+        let guard = waiting.0.lock().unwrap();
+        drop(waiting.1.wait_timeout(guard, Duration::from_millis(5)).unwrap());
+    };
+    [Box::new(wait), Box::new(move || telling.1.notify_one())]
+}
+
+fn with_a_loop() -> Pair {
+    let waiting = Arc::new(AtomicBool::new(false));
+    let telling = waiting.clone();
+    let wait = move || {
+        while !waiting.load(SeqCst) {
+            icb_std::hint::spin_loop();
+        }
+    };
+    [Box::new(wait), Box::new(move || telling.store(true, SeqCst))]
+}
+
+fn with_yields() -> Pair {
+    let waiting = Arc::new(Mutex::new(0));
+    let telling = waiting.clone();
+    let wait = move || {
+        *waiting.lock().unwrap() += 1;
+        thread::yield_now();
+        *waiting.lock().unwrap() *= 2;
+    };
+    [Box::new(wait), Box::new(move || *telling.lock().unwrap() += 1)]
+}
+
+fn all_of(count: usize, pair: fn() -> Pair) {
+    let threads: Vec<_> = (0..count).flat_map(|_| pair()).map(thread::spawn).collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+fn with_tokens(count: usize) {
+    let mut threads = Vec::new();
+    for _ in 0..count {
+        let waiting = Arc::new(AtomicBool::new(false));
+        let telling = waiting.clone();
+        let wait = thread::spawn(move || {
+            while !waiting.load(SeqCst) {
+                thread::park();
+            }
+        });
+        let waits = wait.thread().clone();
+        threads.push(wait);
+        threads.push(thread::spawn(move || {
+            telling.store(true, SeqCst);
+            waits.unpark();
+        }));
+    }
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+/// By kind of pair: for four of them at bounds 0 to 2 the classes, and the most executions, those given up half-way too.
+const PAIRS: [(&str, [(u64, u64); 3]); 5] = [
+    ("condvar", [(16, 112), (112, 1_018), (424, 4_772)]),
+    ("time", [(16, 162), (176, 2_205), (936, 14_118)]),
+    ("loop", [(81, 477), (837, 4_691), (5_859, 31_493)]),
+    ("yields", [(81, 81), (405, 567), (891, 2_115)]),
+    ("tokens", [(16, 112), (112, 840), (456, 3_635)]),
+];
+
+/// Threads that have nothing to do with each other: what one pair does is hardly tried again in each order with what others do.
+#[test]
+fn pairs_that_wait_hardly_multiply() {
+    let programs: [&(dyn Fn() + Send + Sync); 5] = [
+        &|| all_of(4, with_condvar),
+        &|| all_of(4, with_a_time),
+        &|| all_of(4, with_a_loop),
+        &|| all_of(4, with_yields),
+        &|| with_tokens(4),
+    ];
+    for (program, (name, table)) in programs.into_iter().zip(PAIRS) {
+        for (bound, (classes, max_runs)) in (0..).zip(table) {
+            let mut explorer = Explorer::new(every_execution(None));
+            // What is idle may be found out or not while other tests of the process run.
+            let mut program = coroutines(program, Settings { idle_turns: false, ..Settings::default() });
+            let report = explorer.run(&mut reduced(Some(bound)), &mut program);
+            let last = report.bounds.last().expect("a bound");
+            println!("{name}, bound {bound}: {} and {} for {}", last.executions, last.given_up, last.states);
+            assert_eq!(last.states, classes, "{name} at bound {bound}");
+            assert!(run_count(&report) <= max_runs, "{name} at bound {bound}: {} given up", last.given_up);
+        }
     }
 }

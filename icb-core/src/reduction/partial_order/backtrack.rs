@@ -20,10 +20,11 @@ impl PartialOrder {
     pub(super) fn sleeper(&self, index: usize) -> Option<Sleeper> {
         let node = &self.nodes[index];
         let thread = node.chosen;
-        if node.is_early(thread) || node.freed {
+        let early = node.is_early(thread);
+        if node.freed || (node.let_on && early) {
             return None;
         }
-        let continued = node.previous == Some(thread) && !node.previous_yielded;
+        let continued = node.previous == Some(thread) && !node.previous_yielded && !early;
         let naive = self.flaw == Flaw::NaiveSleep;
         let stops = node.stops && (!node.has_gone_on || self.flaw == Flaw::FirstOutcomeTrusted);
         let footprint = if !self.is_bounded() || continued || stops || naive {
@@ -34,7 +35,7 @@ impl PartialOrder {
             return None;
         };
         let known = if self.flaw == Flaw::NumbersTrusted { usize::MAX } else { node.object_count };
-        Some(Sleeper::new(thread, footprint, known))
+        Some(Sleeper::new(thread, footprint, known, early))
     }
 
     /// Takes the next outcome of the node's step, if there is one left that can be afforded.

@@ -233,7 +233,8 @@ impl PartialOrder {
         let event = self.events.get(index - 1);
         // A free step and the next one go to sleep together: it would have to learn of that.
         let goes_on = matches!(next, Next::Same(_));
-        if (goes_on && (event.is_free() || !self.takes_nobody(event.block))) || !parent.wakes_all(event, true)
+        if (goes_on && (event.is_free() || !self.takes_nobody(event.block)))
+            || !parent.wakes_all(event, true, &self.pending)
         {
             return false;
         }

@@ -119,17 +119,18 @@ impl Sleeper {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         write(bytes, self.thread as u64);
         write(bytes, self.object_count as u64);
-        write(bytes, self.new.map_or(0, |mode| mode_number(mode) + 1));
+        write(bytes, self.new.map_or(0, |mode| mode_number(mode) + 1) << 1 | u64::from(self.early));
         write_footprint(bytes, &self.footprint);
     }
 
     pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Sleeper> {
         let (thread, object_count) = (reader.length()?, reader.length()?);
-        let new = match reader.number()? {
-            0 => None,
-            number => Some(mode_of(number - 1)?),
+        let number = reader.number()?;
+        let (new, early) = match number >> 1 {
+            0 => (None, number & 1 == 1),
+            mode => (Some(mode_of(mode - 1)?), number & 1 == 1),
         };
-        Some(Sleeper { thread, footprint: read_footprint(reader)?, object_count, new })
+        Some(Sleeper { thread, footprint: read_footprint(reader)?, object_count, new, early })
     }
 }
 

@@ -172,10 +172,11 @@ impl Events {
         self.touches.otherwise(touch)
     }
 
-    /// Whether the thread has taken a step after the event that is more than free.
+    /// Whether the thread has taken a step after the event that is more than free, and has not paused since: leaving it costs something.
     pub(super) fn acts_after(&self, thread: usize, index: usize) -> bool {
         let later = self.of(thread).iter().rev().take_while(|&&event| event as usize > index);
-        later.into_iter().any(|&event| !self.all[event as usize].is_free())
+        let mut block = later.map(|&event| &self.all[event as usize]).take_while(|event| !event.yielded);
+        block.any(|event| !event.is_free())
     }
 
     /// Clock of the thread's last event; of its spawn if it has none.

@@ -1,7 +1,7 @@
 //! Making nodes: what is known of a state when it is reached for the first time, and who goes on there.
 
 use super::node::Node;
-use super::{PartialOrder, events, script};
+use super::{Flaw, PartialOrder, events, script};
 use crate::program::{Foreseen, SchedulingPoint};
 use crate::trace::{Action, Operation, ThreadId};
 
@@ -29,7 +29,7 @@ impl PartialOrder {
             && self.budget.is_some();
         let event = self.events.last().filter(|_| is_usual)?;
         let only = event.only?;
-        if !parent.sleep.is_empty() && !parent.wakes_all(event, true) {
+        if !parent.sleep.is_empty() && !parent.wakes_all(event, true, &self.pending) {
             return None;
         }
         if may_be_freed(point.pending[point.enabled.first()?]) {
@@ -41,7 +41,7 @@ impl PartialOrder {
         node.enabled.clone_from(point.enabled);
         node.early.clear();
         node.object_count = self.pending.object_count.max(known);
-        node.freed = false;
+        (node.freed, node.let_on) = (false, false);
         node.previous = Some(thread);
         node.previous_yielded = false;
         node.previous_blocked = false;
@@ -94,7 +94,7 @@ impl PartialOrder {
                 }
                 node.object_count =
                     node.object_count.max(parent.object_count).max(event.footprint.object_count());
-                node.inherit(parent, event, self.budget.is_some());
+                node.inherit(parent, event, self.budget.is_some(), &self.pending);
             }
             _ => node.sleep.clear(),
         }
@@ -108,11 +108,16 @@ impl PartialOrder {
         // So are waits that may be over because nobody can go on: the order in which they are decides who can go on later. Whoever has slept
         // long enough can go on, and still can when others have.
         let sleeps = |t: usize| point.pending[t].action == Action::SleepUntil;
-        node.freed = node.enabled.first().is_some_and(|first| may_be_freed(point.pending[first]))
-            && node.enabled.iter().all(|t| may_be_freed(point.pending[t]))
-            && !node.enabled.iter().all(sleeps);
+        let waits = node.enabled.first().is_some_and(|first| may_be_freed(point.pending[first]))
+            && node.enabled.iter().all(|t| may_be_freed(point.pending[t]));
+        node.freed = waits && !node.enabled.iter().all(sleeps);
+        node.let_on = waits || point.let_on.thread.is_some();
         if node.freed {
             node.enabled.iter().for_each(|thread| node.todo.insert(thread));
+        }
+        if node.let_on && self.flaw != Flaw::EarlySleepsOn {
+            node.sleep.retain(|sleeper| !sleeper.early);
+            node.inherited_count = node.sleep.len();
         }
         if let Some(previous) = blocked {
             self.note_blocked(index, previous);
@@ -147,11 +152,44 @@ impl PartialOrder {
         self.pending.read(point);
     }
 
-    /// The first thread that can be run at a new node: the one that ran before, then the others in order.
+    /// Who is run first at a new node: who goes on early if somebody can and nobody is preempted by that, so that it sleeps for the others; then
+    /// the one that ran before, then the others in order.
     #[inline]
     pub(super) fn first_choice(&mut self, index: usize, pending: &[Operation]) -> Option<usize> {
         let node = &self.nodes[index];
         let continued = node.previous.filter(|&p| node.enabled.contains(p) && !node.previous_yielded);
+        if node.early.is_empty() {
+            return self.first_usual(index, continued, pending);
+        }
+        if continued.is_none()
+            && let Some(early) = self.first_early(index)
+        {
+            if let Some(usual) = self.first_usual(index, continued, pending) {
+                self.nodes[index].todo.insert(usual);
+            }
+            return Some(early);
+        }
+        let first = self.first_usual(index, continued, pending).or_else(|| self.first_early(index));
+        if first.is_none() {
+            // The node is given up: nobody else will count these.
+            let node = &self.nodes[index];
+            let is_out_of_reach = |&thread: &usize| {
+                node.todo.contains(thread) && !self.affordable(node.cost + node.switch_cost(thread))
+            };
+            self.bound_pruned += node.early.iter().filter(is_out_of_reach).count() as u64;
+        }
+        first
+    }
+
+    /// The first thread that can simply be run at a new node.
+    #[inline]
+    fn first_usual(
+        &mut self,
+        index: usize,
+        continued: Option<usize>,
+        pending: &[Operation],
+    ) -> Option<usize> {
+        let node = &self.nodes[index];
         if self.is_bounded() && node.sleep.is_empty() {
             // What costs nothing can be afforded, and nobody sleeps.
             if let Some(thread) = continued.or_else(|| node.enabled.first()) {
@@ -188,17 +226,15 @@ impl PartialOrder {
             }
             next = self.nodes[index].enabled.next_after(thread);
         }
-        // Everybody who can go on sleeps; what goes on early is not covered by that.
+        None
+    }
+
+    /// The first thread that can go on early at a new node and is worth letting on.
+    fn first_early(&mut self, index: usize) -> Option<usize> {
         let mut next = self.nodes[index].early.first();
         while let Some(thread) = next {
-            let is_worth_while = self.nodes[index].todo.contains(thread);
-            if is_worth_while && self.can_run(index, thread) {
+            if self.nodes[index].todo.contains(thread) && self.can_run(index, thread) {
                 return Some(thread);
-            }
-            let node = &self.nodes[index];
-            if is_worth_while && !self.affordable(node.cost + node.switch_cost(thread)) {
-                // The node is given up: nobody else will count it.
-                self.bound_pruned += 1;
             }
             next = self.nodes[index].early.next_after(thread);
         }

@@ -57,13 +57,21 @@ impl Node {
     fn encode(&self, bytes: &mut Vec<u8>) {
         // All of them, but for where its decisions start, which the next execution finds again.
         let Node {
-            enabled, early, object_count, freed, previous, previous_yielded, previous_blocked, ..
+            enabled,
+            early,
+            object_count,
+            freed,
+            let_on,
+            previous,
+            previous_yielded,
+            previous_blocked,
+            ..
         } = self;
         let Node { previous_pending, cost, todo, done, slept, sleep, inherited_count, chosen, place, .. } =
             self;
         let Node { number, script: _, branches, step, block, stops, has_gone_on, spent, .. } = self;
         [enabled, early, todo, done, slept].iter().for_each(|set| write_set(bytes, set));
-        let flags = [has_gone_on, spent, freed, previous_yielded, previous_blocked, stops];
+        let flags = [let_on, has_gone_on, spent, freed, previous_yielded, previous_blocked, stops];
         write(bytes, flags.iter().fold(0, |word, &&flag| word << 1 | u64::from(flag)));
         let numbers = [
             *object_count as u64,
@@ -104,6 +112,7 @@ impl Node {
             early,
             object_count,
             freed: flag(3),
+            let_on: flag(6),
             previous,
             previous_yielded: flag(2),
             previous_blocked: flag(1),

@@ -26,8 +26,10 @@
 //! somebody more is noted once, as something that the bound has cut off, and is not looked for again.
 //!
 //! Steps that go on early (a wait that expires or wakes spuriously, at a cost) are tried at every node that can afford
-//! them. They are possible only while somebody else can go on, so that where nobody can any more, what each thread has done last is a
-//! reason to let those who wait come there before. Outcomes inside a step (`notify_one`, `choose`, weak failures) are all tried.
+//! them, and before the others where nobody is preempted by that, so that they sleep for these. They are possible only while somebody else can go
+//! on: where nobody can any more, what each thread has done last is a reason to let those who wait come there before; an early step wakes who
+//! sleeps, unless somebody stays who could go on after either; and what sleeps early is awake again where nobody can go on, since who is let on there
+//! would not be if it had gone on before. Outcomes inside a step (`notify_one`, `choose`, weak failures) are all tried.
 
 mod additions;
 mod analysis;
@@ -93,6 +95,8 @@ pub enum Flaw {
     FirstOutcomeTrusted,
     /// Who is left waiting, and could have gone on early before others came to their ends, is not analysed.
     LastIgnored,
+    /// Who sleeps with its going on early sleeps on where nobody can go on.
+    EarlySleepsOn,
     /// Sleeping blocks name objects that are new as if their numbers were the same in every execution.
     NumbersTrusted,
 }

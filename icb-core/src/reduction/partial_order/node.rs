@@ -2,6 +2,7 @@
 
 use super::events::Event;
 use super::footprint::Footprint;
+use super::pending::Pending;
 use crate::program::ThreadSet;
 use crate::trace::Mode;
 
@@ -18,12 +19,14 @@ pub(super) struct Sleeper {
     pub(super) object_count: usize,
     /// How it touches others, if it does; `Write` if in several ways.
     pub(super) new: Option<Mode>,
+    /// It is its going on early that is covered.
+    pub(super) early: bool,
 }
 
 impl Sleeper {
-    pub(super) fn new(thread: usize, footprint: &Footprint, object_count: usize) -> Self {
+    pub(super) fn new(thread: usize, footprint: &Footprint, object_count: usize, early: bool) -> Self {
         let new = footprint.mode_of_new(object_count);
-        Sleeper { thread, footprint: footprint.below(object_count), object_count, new }
+        Sleeper { thread, footprint: footprint.below(object_count), object_count, new, early }
     }
 
     pub(super) fn copy_from(&mut self, other: &Sleeper) {
@@ -31,6 +34,7 @@ impl Sleeper {
         self.footprint.copy_from(&other.footprint);
         self.object_count = other.object_count;
         self.new = other.new;
+        self.early = other.early;
     }
 
     pub(super) fn conflicts(&self, other: &Footprint) -> bool {
@@ -66,6 +70,8 @@ pub(super) struct Node {
     pub(super) object_count: usize,
     /// Only waits whose time may be over can go on.
     pub(super) freed: bool,
+    /// Nobody could go on of their own accord: who is enabled is let on, and would not be if somebody had gone on early before.
+    pub(super) let_on: bool,
     pub(super) previous: Option<usize>,
     pub(super) previous_yielded: bool,
     /// The thread that ran before is blocked here: what it wants to touch.
@@ -126,39 +132,50 @@ impl Node {
 
     /// Who sleeps after the parent's step sleeps here, but for those whom the step wakes.
     #[inline]
-    pub(super) fn inherit(&mut self, parent: &Node, event: &Event, bounded: bool) {
+    pub(super) fn inherit(&mut self, parent: &Node, event: &Event, bounded: bool, pending: &Pending) {
         if parent.sleep.is_empty() {
             if !self.sleep.is_empty() {
                 self.sleep.clear();
             }
         } else {
-            self.inherit_some(parent, event, bounded);
+            self.inherit_some(parent, event, bounded, pending);
         }
     }
 
     /// Whether the node's step, which is this event, wakes everybody who sleeps there.
     #[inline]
-    pub(super) fn wakes_all(&self, event: &Event, bounded: bool) -> bool {
-        (0..self.sleep.len()).all(|position| self.wakes(position, event, bounded))
+    pub(super) fn wakes_all(&self, event: &Event, bounded: bool, pending: &Pending) -> bool {
+        (0..self.sleep.len()).all(|position| self.wakes(position, event, bounded, pending))
     }
 
     /// Whether the node's step, which is this event, wakes the sleeper at this position.
-    fn wakes(&self, position: usize, event: &Event, bounded: bool) -> bool {
+    fn wakes(&self, position: usize, event: &Event, bounded: bool, pending: &Pending) -> bool {
         let sleeper = &self.sleep[position];
         let blocked = bounded && self.previous_blocked && self.previous != Some(self.chosen);
         // A step that goes on early is possible only while somebody else could go on: what was done before it in the
         // covering execution may have made it impossible.
-        self.is_early(self.chosen)
+        (self.is_early(self.chosen) && !self.somebody_stays(sleeper, pending))
             || sleeper.thread == self.chosen
             || (event.counts_down && sleeper.meets(&event.footprint))
             || sleeper.conflicts(&event.footprint)
             || (blocked && position < self.inherited_count && sleeper.conflicts(&self.previous_pending))
     }
 
-    fn inherit_some(&mut self, parent: &Node, event: &Event, bounded: bool) {
+    /// Whether somebody else than who has been chosen could still go on here after what the sleeper does.
+    fn somebody_stays(&self, sleeper: &Sleeper, pending: &Pending) -> bool {
+        let stays = |thread: usize| {
+            thread != self.chosen
+                && thread != sleeper.thread
+                && !sleeper.conflicts(&pending.footprint(thread))
+        };
+        !self.freed && self.enabled.iter().any(stays)
+    }
+
+    fn inherit_some(&mut self, parent: &Node, event: &Event, bounded: bool, pending: &Pending) {
         let mut used = 0;
         for (position, sleeper) in parent.sleep.iter().enumerate() {
-            if parent.wakes(position, event, bounded) {
+            let has_changed = sleeper.early && !self.is_early(sleeper.thread);
+            if has_changed || parent.wakes(position, event, bounded, pending) {
                 continue;
             }
             if used == self.sleep.len() {
@@ -241,7 +258,8 @@ impl Node {
     /// Sleeping threads are not run, except where the thread before is blocked on something that the sleeper would
     /// release: its blocking gave a free switch that the covering execution did not have.
     pub(super) fn is_asleep(&self, thread: usize, bounded: bool) -> bool {
-        let Some(sleeper) = self.sleep.iter().find(|sleeper| sleeper.thread == thread) else { return false };
+        let is_it = |sleeper: &&Sleeper| sleeper.thread == thread && sleeper.early == self.is_early(thread);
+        let Some(sleeper) = self.sleep.iter().find(is_it) else { return false };
         !(bounded && self.previous_blocked && sleeper.conflicts(&self.previous_pending))
     }
 }
