@@ -320,6 +320,10 @@ pub trait Chooser {
     /// A step has been taken (told only if [`wants_every_point`](Self::wants_every_point)).
     fn stepped(&mut self, _step: &Taken<'_>) {}
 
+    /// The step that is told next is on a channel, and this is what could take effect there instead. A program need not tell it: who has not heard of it
+    /// has to reckon with everything.
+    fn found_channel(&mut self, _found: FoundChannel) {}
+
     /// The thread that took the last step has ended: its end, a write of `object`, belongs to that step (told only if
     /// [`wants_every_point`](Self::wants_every_point)).
     fn ended(&mut self, _thread: ThreadId, _object: ObjectId) {}
@@ -391,6 +395,15 @@ pub struct Taken<'a> {
     pub accesses: &'a [Access],
     /// It was a pause: leaving the thread now is free.
     pub yielded: bool,
+}
+
+/// What could have taken effect on a channel right before a step on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FoundChannel {
+    /// There was room for a message, or nobody was left to receive it.
+    pub can_send: bool,
+    /// There was a message, or nobody was left to send one.
+    pub can_receive: bool,
 }
 
 /// How an execution ended.

@@ -177,7 +177,7 @@ fn with_tokens(count: usize) {
 /// By kind of pair: for four of them at bounds 0 to 2 the classes, and the most executions, those given up half-way too.
 const PAIRS: [(&str, [(u64, u64); 3]); 5] = [
     ("condvar", [(16, 112), (112, 1_018), (424, 4_772)]),
-    ("time", [(16, 162), (176, 2_205), (936, 14_118)]),
+    ("time", [(16, 162), (176, 2_205), (936, 14_200)]),
     ("loop", [(81, 477), (837, 4_691), (5_859, 31_493)]),
     ("yields", [(81, 81), (405, 567), (891, 2_115)]),
     ("tokens", [(16, 112), (112, 840), (456, 3_635)]),

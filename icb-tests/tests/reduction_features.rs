@@ -380,6 +380,10 @@ fn what_was_lost_once_is_found() {
             ],
         ),
         (
+            "who comes before one that wakes by itself",
+            &[&[Spawn(1), Lock(0), Wait(0)], &[Spawn(2), NotifyOne(0), NotifyOne(0)], &[Lock(0)]],
+        ),
+        (
             "who goes round before the end or after it",
             &[
                 &[Spawn(1), SpinWhileZero { variable: 0, turns: 2, pause: Pause::Spin }],

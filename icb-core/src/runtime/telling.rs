@@ -6,7 +6,7 @@ use super::calls::FOR_EVER;
 use super::decision::is_pause;
 use super::execution::Execution;
 use super::threads::Readiness;
-use crate::program::{Chooser, Observer, StepEvent, Taken};
+use crate::program::{Chooser, FoundChannel, Observer, StepEvent, Taken};
 use crate::trace::{Access, Action, Frame, Mode, ObjectId, Operation, ThreadId};
 use std::time::Duration;
 
@@ -159,6 +159,13 @@ impl Execution {
     /// The running thread has touched this since its last step, and it was no step.
     pub(super) fn tell_touched(&mut self, access: Access) {
         self.tell_part(|chooser| chooser.touched(access));
+    }
+
+    /// The running thread is about to take its step on a channel: what could take effect there instead. (Where it is not asked, nothing is told.)
+    pub(super) fn tell_found_channel(&mut self, found: FoundChannel) {
+        if !self.coasting.is_on {
+            self.tell_part(|chooser| chooser.found_channel(found));
+        }
     }
 
     /// Tells the chooser, if it wants to know, of what the running thread has done beside its operation.

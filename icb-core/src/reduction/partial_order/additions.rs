@@ -32,6 +32,22 @@ impl PartialOrder {
         }
     }
 
+    /// Who slept with its going on early is awake after the event: what it does there was run elsewhere, and only its races there say who else is to
+    /// come before. So everybody is tried before the event, and, under a bound, before the event's whole block.
+    #[cold]
+    pub(super) fn add_everybody_before(&mut self, index: usize) {
+        if self.flaw == Flaw::NoFallback {
+            return;
+        }
+        let event = self.events.get(index);
+        for index in [event.first, self.events.get(event.block).first] {
+            if !self.takes_nobody(index) {
+                self.coast.note_addition(index);
+                self.nodes[index].add_all();
+            }
+        }
+    }
+
     /// The event enables what the thread has pending now, and is a reason to try the thread first once somebody is to be
     /// let in before the thread's block is over.
     pub(super) fn defer(&mut self, depth: usize, index: usize, thread: usize) {
@@ -79,7 +95,7 @@ impl PartialOrder {
         let one = self.flaw == Flaw::OneCandidate;
         // What it does here was run elsewhere, and only its races there say who else is to come before: what it does need not be what it did after the
         // event (it may end where it went on), so that others may be to come before it here.
-        if is_enabled && falls_back && node.inherited(thread) {
+        if (is_enabled || node.is_early(thread)) && falls_back && node.inherited(thread) {
             return self.nodes[index].add_all();
         }
         if is_enabled && thread != by && !one && node.enabled.has_only(by, thread, &node.todo) {

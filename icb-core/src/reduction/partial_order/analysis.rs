@@ -464,6 +464,11 @@ fn was_blocked(event: &Event, object: ObjectId, wanted: Action) -> Option<bool> 
         (Action::OnceEnter, Action::OnceLeave) => Some(true),
         (Action::OnceEnter, Action::OnceEnter) => Some(false),
         (Action::Join, _) => Some(true),
+        // One that may be over before its time is not kept by this alone.
+        (Action::Receive { timed: false }, _) if event.object == object => {
+            event.found.map(|found| !found.can_receive)
+        }
+        (Action::Send, _) if event.object == object => event.found.map(|found| !found.can_send),
         _ => None,
     }
 }

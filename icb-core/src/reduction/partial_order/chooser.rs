@@ -5,7 +5,9 @@ use super::footprint::Footprint;
 use super::node::Branch;
 use super::{Flaw, PartialOrder, script};
 use crate::dependence;
-use crate::program::{BranchPoint, Choice, Chooser, Coasted, Foreseen, Leave, SchedulingPoint, Taken};
+use crate::program::{
+    BranchPoint, Choice, Chooser, Coasted, Foreseen, FoundChannel, Leave, SchedulingPoint, Taken,
+};
 use crate::trace::{Access, Action, Mode, ObjectId, ThreadId};
 
 impl Chooser for PartialOrder {
@@ -83,6 +85,13 @@ impl Chooser for PartialOrder {
             [only] => self.events.push_single(step, only, early, self.budget.is_some()),
             _ => self.push_event(step, early),
         }
+        if let Some(found) = self.found.take() {
+            self.events.note_found(found);
+        }
+    }
+
+    fn found_channel(&mut self, found: FoundChannel) {
+        self.found = (!self.coast.is_on && self.is_in_step()).then_some(found);
     }
 
     fn ended(&mut self, _: ThreadId, object: ObjectId) {
@@ -129,6 +138,11 @@ impl Chooser for PartialOrder {
         if self.cursor == self.depth && !point.all_ended() {
             self.read_pending(point);
             self.analyse(self.depth, point, without.map(ThreadId::index));
+            if let Some(last) = self.depth.checked_sub(1)
+                && self.nodes[last].sleep.iter().any(|sleeper| sleeper.early)
+            {
+                self.add_everybody_before(last);
+            }
             if point.enabled.is_empty() && self.flaw != Flaw::LastIgnored {
                 self.analyse_left(self.depth, point);
             }

@@ -3,7 +3,7 @@
 use super::footprint::Footprint;
 use super::touches::{Touch, Touches};
 use crate::clock::VectorClock;
-use crate::program::Taken;
+use crate::program::{FoundChannel, Taken};
 use crate::trace::{Access, Action, Mode, ObjectId};
 
 /// One step of the current execution.
@@ -29,6 +29,8 @@ pub(super) struct Event {
     pub(super) counts_down: bool,
     /// It has looked at something that is no part of its operation.
     looks: bool,
+    /// What could have taken effect right before it on the channel that it is on, where that is known.
+    pub(super) found: Option<FoundChannel>,
     /// Threads known before it.
     thread_count: usize,
 }
@@ -48,6 +50,7 @@ impl Default for Event {
             yielded: false,
             counts_down: false,
             looks: false,
+            found: None,
             thread_count: 0,
         }
     }
@@ -322,6 +325,7 @@ impl Events {
         event.yielded = step.yielded;
         event.counts_down = matches!(action, Action::CountDown);
         event.looks = false;
+        event.found = None;
         event.thread_count = self.thread_count;
         (before, event, &mut self.touches)
     }
@@ -329,6 +333,14 @@ impl Events {
     #[cold]
     fn grow(&mut self) {
         self.all.push(Event::default());
+    }
+
+    /// This could have taken effect right before the newest event, on its channel.
+    #[cold]
+    pub(super) fn note_found(&mut self, found: FoundChannel) {
+        if let Some(index) = self.count.checked_sub(1) {
+            self.all[index].found = Some(found);
+        }
     }
 
     /// A count goes down in the newest event.

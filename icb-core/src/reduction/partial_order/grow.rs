@@ -119,6 +119,12 @@ impl PartialOrder {
             node.sleep.retain(|sleeper| !sleeper.early);
             node.inherited_count = node.sleep.len();
         }
+        if let (Some(parent), node) = (before.last(), &rest[0])
+            && !parent.sleep.is_empty()
+            && node.has_woken_early(parent)
+        {
+            self.add_everybody_before(index - 1);
+        }
         if let Some(previous) = blocked {
             self.note_blocked(index, previous);
         }

@@ -29,7 +29,8 @@
 //! them, and before the others where nobody is preempted by that, so that they sleep for these. They are possible only while somebody else can go
 //! on: where nobody can any more, what each thread has done last is a reason to let those who wait come there before; an early step wakes who
 //! sleeps, unless somebody stays who could go on after either; and what sleeps early is awake again where nobody can go on, since who is let on there
-//! would not be if it had gone on before. Outcomes inside a step (`notify_one`, `choose`, weak failures) are all tried.
+//! would not be if it had gone on before. Where such a sleeper wakes, everybody is tried before that event and before its block: what the sleeper does there was
+//! run elsewhere, and only its races there say who else is to come before. Outcomes inside a step (`notify_one`, `choose`, weak failures) are all tried.
 
 mod additions;
 mod analysis;
@@ -49,7 +50,7 @@ mod split;
 mod touches;
 
 use crate::clock::VectorClock;
-use crate::program::{Chooser, Outcome, Strategy, ThreadSet, divergence_message};
+use crate::program::{Chooser, FoundChannel, Outcome, Strategy, ThreadSet, divergence_message};
 use additions::Deferred;
 use coast::Coast;
 use events::Events;
@@ -130,6 +131,8 @@ pub struct PartialOrder {
     branch_cursor: usize,
     script: Script,
     events: Events,
+    /// What the step that is being taken has found at its channel.
+    found: Option<FoundChannel>,
     started: bool,
     /// Choices that the bound did not allow.
     bound_pruned: u64,
@@ -173,6 +176,7 @@ impl PartialOrder {
             branch_cursor: 0,
             script: Script::default(),
             events: Events::default(),
+            found: None,
             started: false,
             bound_pruned: 0,
             divergence: None,

@@ -142,10 +142,19 @@ impl Node {
         }
     }
 
-    /// Whether the node's step, which is this event, wakes everybody who sleeps there.
+    /// Whether the node's step, which is this event, wakes everybody who sleeps there, and nobody of them sleeps with its going on early.
     #[inline]
     pub(super) fn wakes_all(&self, event: &Event, bounded: bool, pending: &Pending) -> bool {
-        (0..self.sleep.len()).all(|position| self.wakes(position, event, bounded, pending))
+        (0..self.sleep.len())
+            .all(|position| !self.sleep[position].early && self.wakes(position, event, bounded, pending))
+    }
+
+    /// Whether somebody who sleeps with its going on early before this node sleeps here no more.
+    #[inline]
+    pub(super) fn has_woken_early(&self, parent: &Node) -> bool {
+        let sleeps =
+            |thread: usize| self.sleep.iter().any(|sleeper| sleeper.early && sleeper.thread == thread);
+        parent.sleep.iter().any(|sleeper| sleeper.early && !sleeps(sleeper.thread))
     }
 
     /// Whether the node's step, which is this event, wakes the sleeper at this position.

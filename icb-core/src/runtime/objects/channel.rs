@@ -16,6 +16,7 @@
 
 use super::{Effect, State};
 use crate::clock::VectorClock;
+use crate::program::FoundChannel;
 use crate::runtime::execution::Execution;
 use crate::runtime::threads::Readiness;
 use crate::trace::{Access, Action, Mode, ObjectId, Operation};
@@ -94,6 +95,12 @@ impl Channel {
         !self.messages.is_empty() || self.senders == 0
     }
 
+    /// What could take effect now. Of a rendezvous it is not known: to come there is a step of its own.
+    fn find(&self) -> Option<FoundChannel> {
+        let is_rendezvous = self.capacity == Some(0);
+        (!is_rendezvous).then(|| FoundChannel { can_send: self.can_send(), can_receive: self.can_receive() })
+    }
+
     pub(super) fn is_taken(&self, ticket: u64) -> bool {
         self.taken > ticket || !self.receiver
     }
@@ -123,8 +130,16 @@ impl Execution {
         self.finish_single(operation, Access { object: operation.object, mode }, None, None, note);
     }
 
+    /// Tells what is found at a channel by the step that is about to be taken there.
+    pub(super) fn find_channel(&mut self, channel: ObjectId) {
+        if let Some(found) = self.channel(channel).find() {
+            self.tell_found_channel(found);
+        }
+    }
+
     /// `Refused`, if it was not only tried: nobody waits for the message yet.
     pub(super) fn send(&mut self, operation: Operation) -> Effect {
+        self.find_channel(operation.object);
         let me = self.current;
         let trying = operation.action == Action::TrySend;
         let channel = self.channel_mut(operation.object);
@@ -185,6 +200,7 @@ impl Execution {
     }
 
     pub(super) fn receive(&mut self, operation: Operation) -> Effect {
+        self.find_channel(operation.object);
         let me = self.current;
         let expired = self.threads[me].expired.take();
         let may_wait = match operation.action {
@@ -272,6 +288,7 @@ impl Execution {
     /// `late`: the channel is unbounded, and its messages have destructors. `Refused`: the last sender and the receiver go, and which of the two
     /// drops what was not received is still to be seen.
     pub(super) fn channel_end(&mut self, operation: Operation, late: bool) -> Effect {
+        self.find_channel(operation.object);
         let me = self.current;
         let State::Channel(channel) = &mut self.objects[operation.object.index()].state else {
             return Effect::Done;
