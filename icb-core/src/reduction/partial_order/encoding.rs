@@ -126,11 +126,17 @@ impl Sleeper {
     pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Sleeper> {
         let (thread, object_count) = (reader.length()?, reader.length()?);
         let number = reader.number()?;
-        let (new, early) = match number >> 1 {
-            0 => (None, number & 1 == 1),
-            mode => (Some(mode_of(mode - 1)?), number & 1 == 1),
+        let new = match number >> 1 {
+            0 => None,
+            mode => Some(mode_of(mode - 1)?),
         };
-        Some(Sleeper { thread, footprint: read_footprint(reader)?, object_count, new, early })
+        Some(Sleeper {
+            thread,
+            footprint: read_footprint(reader)?,
+            object_count,
+            new,
+            early: number & 1 == 1,
+        })
     }
 }
 

@@ -119,6 +119,10 @@ impl Events {
         self.count.checked_sub(1).map(|last| &self.all[last])
     }
 
+    fn last_mut(&mut self) -> Option<&mut Event> {
+        self.count.checked_sub(1).map(|last| &mut self.all[last])
+    }
+
     /// Threads known so far.
     pub(super) fn thread_count(&self) -> usize {
         self.thread_count
@@ -338,29 +342,29 @@ impl Events {
     /// This could have taken effect right before the newest event, on its channel.
     #[cold]
     pub(super) fn note_found(&mut self, found: FoundChannel) {
-        if let Some(index) = self.count.checked_sub(1) {
-            self.all[index].found = Some(found);
+        if let Some(event) = self.last_mut() {
+            event.found = Some(found);
         }
     }
 
     /// A count goes down in the newest event.
     pub(super) fn note_count_down(&mut self) {
-        if let Some(index) = self.count.checked_sub(1) {
-            self.all[index].counts_down = true;
+        if let Some(event) = self.last_mut() {
+            event.counts_down = true;
         }
     }
 
     /// The thread has paused in the newest event, while it unwinds: who goes on after it costs nothing.
     pub(super) fn note_pause(&mut self) {
-        if let Some(index) = self.count.checked_sub(1) {
-            self.all[index].yielded = true;
+        if let Some(event) = self.last_mut() {
+            event.yielded = true;
         }
     }
 
     /// The newest event has looked at something that is no part of its operation.
     pub(super) fn note_look(&mut self) {
-        if let Some(index) = self.count.checked_sub(1) {
-            self.all[index].looks = true;
+        if let Some(event) = self.last_mut() {
+            event.looks = true;
         }
     }
 

@@ -113,7 +113,7 @@ impl PartialOrder {
         node.freed = waits && !node.enabled.iter().all(sleeps);
         node.let_on = waits || point.let_on.thread.is_some();
         if node.freed {
-            node.enabled.iter().for_each(|thread| node.todo.insert(thread));
+            node.add_all();
         }
         if node.let_on && self.flaw != Flaw::EarlySleepsOn {
             node.sleep.retain(|sleeper| !sleeper.early);
@@ -164,18 +164,15 @@ impl PartialOrder {
     pub(super) fn first_choice(&mut self, index: usize, pending: &[Operation]) -> Option<usize> {
         let node = &self.nodes[index];
         let continued = node.previous.filter(|&p| node.enabled.contains(p) && !node.previous_yielded);
-        if node.early.is_empty() {
-            return self.first_usual(index, continued, pending);
-        }
-        if continued.is_none()
-            && let Some(early) = self.first_early(index)
-        {
-            if let Some(usual) = self.first_usual(index, continued, pending) {
+        let early = if continued.is_none() { self.first_early(index) } else { None };
+        let usual = self.first_usual(index, continued, pending);
+        if early.is_some() {
+            if let Some(usual) = usual {
                 self.nodes[index].todo.insert(usual);
             }
-            return Some(early);
+            return early;
         }
-        let first = self.first_usual(index, continued, pending).or_else(|| self.first_early(index));
+        let first = usual.or_else(|| self.first_early(index));
         if first.is_none() {
             // The node is given up: nobody else will count these.
             let node = &self.nodes[index];
@@ -202,16 +199,6 @@ impl PartialOrder {
                 return Some(thread);
             }
         }
-        self.first_awake(index, continued, pending)
-    }
-
-    fn first_awake(
-        &mut self,
-        index: usize,
-        continued: Option<usize>,
-        pending: &[Operation],
-    ) -> Option<usize> {
-        let node = &self.nodes[index];
         let free = || node.enabled.iter().find(|&t| events::is_free(pending[t].action));
         if !self.is_bounded()
             && let Some(thread) = free()

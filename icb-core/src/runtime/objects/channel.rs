@@ -131,7 +131,7 @@ impl Execution {
     }
 
     /// Tells what is found at a channel by the step that is about to be taken there.
-    pub(super) fn find_channel(&mut self, channel: ObjectId) {
+    fn find_channel(&mut self, channel: ObjectId) {
         if let Some(found) = self.channel(channel).find() {
             self.tell_found_channel(found);
         }
