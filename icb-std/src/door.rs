@@ -16,8 +16,9 @@ pub(crate) use icb_core::runtime::{
 };
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{
-    OwnGuard, engine_works, futex_used, is_alone, is_foreign, makes_files, memory_unmapped, mixed,
-    on_deadlock, random_key, stacks_were_left, was_stopped_half_way, without_unwinding,
+    OwnGuard, engine_works, files_are_one, futex_used, is_alone, is_foreign, make_files_one, makes_files,
+    memory_unmapped, mixed, on_deadlock, random_key, stacks_were_left, was_stopped_half_way,
+    without_unwinding,
 };
 #[cfg(all(
     target_os = "linux",

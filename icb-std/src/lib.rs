@@ -90,6 +90,8 @@ mod image;
 mod made_files;
 #[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod membarrier;
+#[cfg(all(icb, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod open_files;
 #[cfg(all(
     icb,
     target_os = "linux",

@@ -7,10 +7,14 @@
 //! model. Of ports that the program leaves to the system (`bind` to port 0) each execution of a process has the same.
 
 use crate::door::{self, OwnLock};
-use crate::epoll::{FILE_READY, alone, is_any_listener, is_listener, note_own_socket};
 use crate::files::AT_FDCWD;
 use crate::made_files;
-use crate::streams::{SO_TYPE, SOCK_STREAM, SOL_SOCKET, is_at_once, option, reads, receives, writes};
+use crate::open_files::{
+    Group, is_listener, listeners, make_one, note_accepted, note_connected, note_listener, note_receiver,
+};
+use crate::streams::{
+    SO_TYPE, SOCK_DGRAM, SOCK_STREAM, SOL_SOCKET, is_at_once, option, reads, receives, writes,
+};
 use crate::surroundings::{about_to_use, directories};
 use crate::system::{self, answer_of, system};
 use ::std::ffi::{c_int, c_long, c_uint, c_void};
@@ -19,7 +23,6 @@ const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 const SO_REUSEADDR: usize = 2;
-const SOCK_DGRAM: i32 = 2;
 const EINPROGRESS: c_long = 115;
 
 /// The largest address, that of a socket in the file system, and its size.
@@ -190,7 +193,7 @@ unsafe extern "C" fn bind(socket: c_int, address: *const c_void, size: c_uint) -
     };
     let kind = option(socket, SO_TYPE, 0_i32);
     let is_file = family(&local) == AF_UNIX;
-    let result = alone(|| {
+    let result = Group::REST.alone(|| {
         if is_file {
             about_to_use(&[directories(true)]);
         }
@@ -207,7 +210,7 @@ unsafe extern "C" fn bind(socket: c_int, address: *const c_void, size: c_uint) -
     }
     // Who is bound to all addresses may be about to talk to others.
     if result == 0 && kind == Some(SOCK_DGRAM) && !is_any(&local) {
-        note_own_socket(socket, false);
+        note_receiver(socket);
     }
     answer_of(result) as c_int
 }
@@ -223,9 +226,9 @@ unsafe extern "C" fn listen(socket: c_int, count: c_int) -> c_int {
     if !door::is_modelled() || !address_of(socket).is_some_and(|address| is_local(&address)) {
         return answer_of(ask()) as c_int;
     }
-    let result = alone(ask);
+    let result = Group::REST.alone(ask);
     if result == 0 {
-        note_own_socket(socket, true);
+        note_listener(socket);
     }
     answer_of(result) as c_int
 }
@@ -244,12 +247,12 @@ unsafe extern "C" fn connect(socket: c_int, address: *const c_void, size: c_uint
         return answer_of(ask()) as c_int;
     };
     let leads = |own: c_int| address_of(own).is_some_and(|bound| leads_to(&local, &bound));
-    let result = alone(|| {
-        let is_ours = is_any_listener(leads);
+    let result = Group::REST.alone(|| {
+        let there = listeners(leads);
         let result = ask();
-        if is_ours && (result == 0 || result == -EINPROGRESS) {
-            note_own_socket(socket, false);
-            FILE_READY.notify_all();
+        if !there.is_empty() && (result == 0 || result == -EINPROGRESS) {
+            note_connected(socket, &there);
+            Group::REST.tell();
         }
         result
     });
@@ -272,16 +275,18 @@ unsafe extern "C" fn accept(socket: c_int, address: *mut c_void, size: *mut c_ui
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn accept4(socket: c_int, address: *mut c_void, size: *mut c_uint, flags: c_int) -> c_int {
-    // SAFETY: the caller's promise.
-    let ask = || unsafe {
-        system(system::ACCEPT4, socket as usize, address.addr(), size.addr(), flags as usize, 0, 0)
-    };
     let is_own = door::is_modelled() && is_listener(socket);
-    let accepted = reads(socket, false, ask);
-    if is_own && accepted >= 0 {
-        note_own_socket(accepted as c_int, false);
-    }
-    answer_of(accepted) as c_int
+    let ask = || {
+        let (address, size) = (address.addr(), size.addr());
+        // SAFETY: the caller's promise.
+        let accepted =
+            unsafe { system(system::ACCEPT4, socket as usize, address, size, flags as usize, 0, 0) };
+        if is_own && accepted >= 0 {
+            note_accepted(socket, accepted as c_int);
+        }
+        accepted
+    };
+    answer_of(reads(socket, false, ask)) as c_int
 }
 
 /// The C function of this name.
@@ -358,9 +363,25 @@ unsafe extern "C" fn recvmsg(socket: c_int, message: *mut c_void, flags: c_int) 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendmsg(socket: c_int, message: *const c_void, flags: c_int) -> isize {
     // SAFETY: the caller's promise.
+    if door::is_modelled() && unsafe { carries_more(message) } {
+        // Files that are on their way may be closed there.
+        make_one();
+    }
+    // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::SENDMSG, socket as usize, message.addr(), flags as usize, 0, 0, 0) };
     // Of what does not fit a part is sent, as `sendmsg(2)` may.
     answer_of(writes(socket, is_at_once(flags), 0, |_, _| ask())) as isize
+}
+
+/// Whether a message (`struct msghdr`) has control messages, by which open files are sent, say.
+///
+/// # Safety
+/// The message is there.
+unsafe fn carries_more(message: *const c_void) -> bool {
+    /// Its words: address and size, parts and how many, control messages and how long they are.
+    const CONTROL_SIZE: usize = 5;
+    // SAFETY: the caller's promise.
+    !message.is_null() && unsafe { *message.cast::<usize>().add(CONTROL_SIZE) } > 0
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! Pipes and pairs of sockets between threads (`pipe(2)`, `socketpair(2)`), and counters of events (`eventfd(2)`), where threads wait for one another in them: in an execution a read where there is nothing, a
 //! write where there is no room, and a wait for several (`poll(2)`) let others go on, and end when those have made that possible. What is in them is the system's, which is asked
-//! without waiting, one thread at a time: all of them, and what event loops wait for ([`epoll`](crate::epoll)), are one object.
+//! without waiting, one thread at a time ([`open_files`](crate::open_files)).
 //!
 //! Not modelled: what may be written to from outside: files of a program that has started another process, or that handles signals; sockets that are no pair; and pipes where the mirror does
 //! not see that a process is started (other systems than x86-64 Linux with glibc). A thread that waits there waits for the system.
 
 use crate::door::{self, OwnLock};
-use crate::epoll::{
-    FILE_READY, Held, alone, answer_to_all, ask_alone, files, handles_signals, hold, wait_for_change,
-};
+use crate::epoll::handles_signals;
+use crate::open_files::{Group, Held, answer_to_all, ask_alone, end, files, make_one};
 use crate::status::is_pipe;
 use crate::system::{self, answer_of, system};
 use crate::time::WaitingTime;
@@ -28,6 +27,7 @@ pub(crate) const SO_TYPE: usize = 3;
 const SO_RCVTIMEO: usize = 20;
 const SO_SNDTIMEO: usize = 21;
 pub(crate) const SOCK_STREAM: i32 = 1;
+pub(crate) const SOCK_DGRAM: i32 = 2;
 const EAGAIN: c_long = 11;
 /// So many files are waited for at a time, as far as they are looked at again.
 const MAX_WAITED_FOR: usize = 128;
@@ -63,7 +63,7 @@ pub(crate) fn child_begins() {
     if !door::is_modelled() {
         return;
     }
-    door::aside(crate::epoll::forget_pipes);
+    door::aside(crate::open_files::forget_pipes);
     if !HAS_CHILDREN.swap(true, Ordering::Relaxed) {
         door::on_execution_end(Box::new(|| HAS_CHILDREN.store(false, Ordering::Relaxed)));
     }
@@ -141,8 +141,8 @@ fn comes_unseen() -> Option<&'static str> {
     )
 }
 
-/// Waits for a change, for the sake of these files.
-fn wait_for_files(held: Held, asked: &[Asked], time: Option<WaitingTime>) -> (Held, bool) {
+/// Waits for a change in their group, for the sake of these files.
+fn wait_for_files(group: Group, held: Held, asked: &[Asked], time: Option<WaitingTime>) -> (Held, bool) {
     let mut waited_for = WAITED_FOR.lock();
     let forget = || {
         let mut waited_for = WAITED_FOR.lock();
@@ -158,7 +158,7 @@ fn wait_for_files(held: Held, asked: &[Asked], time: Option<WaitingTime>) -> (He
         waited_for.count += 1;
     }
     drop(waited_for);
-    let result = wait_for_change(held, time.map(WaitingTime::left));
+    let result = group.wait_for_change(held, time.map(WaitingTime::left));
     let mut waited_for = WAITED_FOR.lock();
     for one in &asked[..known] {
         let count = waited_for.count;
@@ -188,16 +188,17 @@ fn at_once(file: c_int, act: &dyn Fn() -> c_long) -> c_long {
 
 /// Does something to a file as soon as that is possible, and tells all who wait.
 fn when_ready(file: c_int, events: i16, time: Option<WaitingTime>, act: &dyn Fn() -> c_long) -> c_long {
+    let group = files().group(file);
     door::without_unwinding(|| {
-        let mut held = hold();
+        let mut held = group.hold();
         loop {
             let result = at_once(file, act);
             if result != -EAGAIN {
-                FILE_READY.notify_all();
+                group.tell();
                 return result;
             }
             let is_over;
-            (held, is_over) = wait_for_files(held, &[Asked { file, events, found: 0 }], time);
+            (held, is_over) = wait_for_files(group, held, &[Asked { file, events, found: 0 }], time);
             if is_over && time.is_some() {
                 return -EAGAIN;
             }
@@ -267,6 +268,17 @@ pub(crate) const fn is_at_once(flags: c_int) -> bool {
     flags & MSG_DONTWAIT != 0
 }
 
+/// The object of the model that these files are, together.
+fn group_of_all(asked: &[Asked]) -> Group {
+    let mut groups = asked.iter().filter(|one| one.file >= 0).map(|one| files().group(one.file));
+    let first = groups.next().unwrap_or(Group::REST);
+    if groups.all(|group| group == first) {
+        return first;
+    }
+    make_one();
+    Group::REST
+}
+
 /// The C function of this name.
 ///
 /// # Safety
@@ -304,7 +316,7 @@ unsafe fn poll_for(asked: *mut Asked, count: usize, time: Option<Duration>, sign
     let is_ours = || {
         let mut asked = files().iter().filter(|one| one.file >= 0).peekable();
         asked.peek().is_none()
-            || asked.all(|one| crate::epoll::files().is_known(one.file)) && is_between_threads()
+            || asked.all(|one| crate::open_files::files().is_known(one.file)) && is_between_threads()
     };
     let real = || {
         // The system writes there how much is left.
@@ -321,20 +333,23 @@ unsafe fn poll_for(asked: *mut Asked, count: usize, time: Option<Duration>, sign
             door::without_unwinding(|| crate::thread::sleep(time));
             return 0;
         }
-        Some(Duration::ZERO) => return alone(real),
         _ => {}
     }
     let files = || if count == 0 { &mut [][..] } else { files() };
+    let group = group_of_all(files());
+    if time == Some(Duration::ZERO) {
+        return group.alone(real);
+    }
     let time = time.map(WaitingTime::new);
     door::without_unwinding(|| {
-        let mut held = hold();
+        let mut held = group.hold();
         loop {
             let found = ask(files());
             if found != 0 {
                 return found;
             }
             let is_over;
-            (held, is_over) = wait_for_files(held, files(), time);
+            (held, is_over) = wait_for_files(group, held, files(), time);
             if is_over && time.is_some() {
                 return ask(files());
             }
@@ -350,7 +365,7 @@ unsafe fn poll_for(asked: *mut Asked, count: usize, time: Option<Duration>, sign
 unsafe extern "C" fn shutdown(file: c_int, how: c_int) -> c_int {
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::SHUTDOWN, file as usize, how as usize, 0, 0, 0, 0) };
-    answer_of(answer_to_all(file, ask)) as c_int
+    answer_of(end(file, ask)) as c_int
 }
 
 /// The C function of this name.
@@ -404,7 +419,7 @@ unsafe extern "C" fn writev(file: c_int, parts: *const [usize; 2], count: c_int)
 #[cfg(all(target_arch = "x86_64", target_env = "gnu", not(target_feature = "crt-static")))]
 mod pipes {
     use super::{HAS_CHILDREN, Ordering, answer_of, c_int, door, system};
-    use crate::epoll::note_pair;
+    use crate::open_files::note_pair;
 
     #[used]
     static KEEP: (

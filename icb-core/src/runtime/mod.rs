@@ -99,8 +99,8 @@ pub use registers::Registers;
 pub use running::note_registers;
 pub(crate) use surroundings::files_are_made;
 pub use surroundings::{
-    Surroundings, SurroundingsUse, Unseen, Which, about_to_number, is_alone, look_at_thread_number,
-    makes_files, number_next_thread, on_deadlock, surroundings_used,
+    Surroundings, SurroundingsUse, Unseen, Which, about_to_number, files_are_one, is_alone,
+    look_at_thread_number, make_files_one, makes_files, number_next_thread, on_deadlock, surroundings_used,
 };
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use time_stamps::{let_go_of_counter, trap_counter};

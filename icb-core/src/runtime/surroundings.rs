@@ -106,6 +106,28 @@ pub(super) fn note_promoted(places: &Places) {
     }
 }
 
+/// Stands among the promoted places where all files that threads wait for are one object.
+fn place_of_one_object() -> usize {
+    static PLACE: u8 = 0;
+    (&raw const PLACE).addr()
+}
+
+/// Whether all files that threads of the execution wait for are one object, as an earlier one has shown that they must be.
+#[must_use]
+pub fn files_are_one() -> bool {
+    running().is_some_and(|running| running.with(|e| e.promoted.contains(&place_of_one_object())))
+}
+
+/// All files that threads wait for are one object from now on. The execution, in which they were not, is given up, and the search begins anew.
+pub fn make_files_one() {
+    if let Some(running) = running() {
+        running.with(|e| {
+            let is_news = !e.giving_up && e.promoted.insert(place_of_one_object());
+            e.begins_anew(is_news);
+        });
+    }
+}
+
 static FILES_ARE_MADE: AtomicBool = AtomicBool::new(false);
 
 /// The program makes files, or locks them: several processes that run it at a time would get in each other's way.

@@ -324,8 +324,8 @@ fn judge_outcomes(
     if expected.is_cut() {
         // An execution that is cut short ends in a state that depends on how far the others had come.
         // Who provably does the same again is not let on until it comes to that limit.
-        let is_spared =
-            told_sooner.is_some() && expected.cuts().iter().all(|cut| **cut == failed(FailureKind::StepLimit));
+        let is_spared = told_sooner.is_some()
+            && expected.cuts().iter().all(|cut| **cut == failed(FailureKind::StepLimit));
         if !found.fails() && !is_spared {
             return Some(format!("no failure; expected {:?}", expected.cuts()));
         }

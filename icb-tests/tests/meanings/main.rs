@@ -1,6 +1,7 @@
 //! What the words of the tester mean, one small program for each: what counts as a preemption and what is free,
 //! how executions begin and end, and what each primitive orders.
 
+mod connections;
 mod costs;
 mod ends;
 mod foreign;
@@ -40,6 +41,9 @@ fn failure(report: &Report) -> &Failure {
 
 /// How and at which bound a program fails first.
 type Verdict = Option<(FailureKind, u32)>;
+
+/// A panic after one preemption.
+const PANIC: Verdict = Some((FailureKind::Panic, 1));
 
 /// Runs a table of programs and compares how each fails.
 fn check_verdicts(builder: &Builder, table: &[(&str, fn(), Verdict)]) {

@@ -1,24 +1,19 @@
-//! What threads share beside memory: files, their locks, the environment, pipes, sockets.
+//! What threads share beside memory: files, their locks, the environment, numbers.
 
-use crate::{Verdict, check_verdicts, executions, plain, verdict};
+use crate::{PANIC, Verdict, check_verdicts, executions, plain, verdict};
 use icb_std::model::{FailureKind, Granularity, Reduction};
 use icb_std::sync::Mutex;
 use icb_std::{env, thread};
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
 /// A directory of its own, made anew, that is gone with this.
-struct Directory(PathBuf);
+pub(crate) struct Directory(pub(crate) PathBuf);
 
 impl Directory {
-    fn new(name: &str) -> Directory {
+    pub(crate) fn new(name: &str) -> Directory {
         let path = std::env::temp_dir().join(format!("icb-meanings-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
@@ -227,8 +222,6 @@ fn who_empties_it_finds_it(directory: &Directory) {
     assert!(is_there);
 }
 
-const PANIC: Verdict = Some((FailureKind::Panic, 1));
-
 #[test]
 fn threads_share_files() {
     let table: &[Case] = &[
@@ -321,261 +314,6 @@ fn threads_share_the_environment() {
     });
     assert_eq!(verdict(&report), PANIC, "{report}");
     assert!(std::env::var_os(NAME).is_none());
-}
-
-fn a_byte_arrives() {
-    let (mut reader, mut writer) = io::pipe().unwrap();
-    let thread = thread::spawn(move || writer.write_all(b"x").unwrap());
-    let mut text = String::new();
-    reader.read_to_string(&mut text).unwrap();
-    thread.join().unwrap();
-    assert_eq!(text, "x");
-}
-
-/// More than a pipe holds: who writes waits for who reads.
-fn more_than_there_is_room_for() {
-    const SIZE: usize = 80_000;
-    let (mut reader, mut writer) = io::pipe().unwrap();
-    let thread = thread::spawn(move || writer.write_all(&[1; SIZE]).unwrap());
-    assert_eq!(reader.read_to_end(&mut Vec::new()).unwrap(), SIZE);
-    thread.join().unwrap();
-}
-
-fn two_write() {
-    let (mut reader, writer) = io::pipe().unwrap();
-    let writers = [writer.try_clone().unwrap(), writer];
-    let mut texts = ["a", "b"].into_iter();
-    let threads = writers.map(|mut writer| {
-        let text = texts.next().unwrap();
-        thread::spawn(move || writer.write_all(text.as_bytes()).unwrap())
-    });
-    let mut text = String::new();
-    reader.read_to_string(&mut text).unwrap();
-    for thread in threads {
-        thread.join().unwrap();
-    }
-    assert_eq!(text, "ab");
-}
-
-fn nobody_writes() {
-    let (mut reader, _writer) = io::pipe().unwrap();
-    let _ = reader.read(&mut [0; 8]);
-}
-
-fn each_reads_first() {
-    let ((mut a, mut to_a), (mut b, mut to_b)) = (io::pipe().unwrap(), io::pipe().unwrap());
-    let thread = thread::spawn(move || {
-        a.read_exact(&mut [0]).unwrap();
-        to_b.write_all(b"x").unwrap();
-    });
-    b.read_exact(&mut [0]).unwrap();
-    to_a.write_all(b"x").unwrap();
-    thread.join().unwrap();
-}
-
-fn there_and_back() {
-    let (mut here, mut there) = UnixStream::pair().unwrap();
-    let thread = thread::spawn(move || {
-        let mut text = [0; 4];
-        there.read_exact(&mut text).unwrap();
-        there.write_all(&text).unwrap();
-    });
-    here.write_all(b"ping").unwrap();
-    let mut text = String::new();
-    here.read_to_string(&mut text).unwrap();
-    thread.join().unwrap();
-    assert_eq!(text, "ping");
-}
-
-/// A read that gives up at the end of its time, which may be over before the byte has come.
-fn a_read_with_a_limit() {
-    let (mut here, mut there) = UnixStream::pair().unwrap();
-    here.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-    let thread = thread::spawn(move || {
-        there.write_all(b"x").unwrap();
-        there
-    });
-    let found = here.read(&mut [0; 8]);
-    thread.join().unwrap();
-    assert_eq!(found.unwrap(), 1);
-}
-
-/// The messages of a pair that keeps them apart stay what they are.
-fn messages() {
-    let (here, there) = UnixDatagram::pair().unwrap();
-    let thread = thread::spawn(move || {
-        assert_eq!(there.send(&[1; 6000]).unwrap(), 6000);
-        assert_eq!(there.send(&[2; 10]).unwrap(), 10);
-    });
-    assert_eq!(here.recv(&mut [0; 8000]).unwrap(), 6000);
-    assert_eq!(here.recv(&mut [0; 8000]).unwrap(), 10);
-    thread.join().unwrap();
-}
-
-/// A listener on this machine, and its address.
-fn listener() -> (TcpListener, SocketAddr) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    (listener, address)
-}
-
-fn a_connection_there_and_back() {
-    let (listener, address) = listener();
-    let thread = thread::spawn(move || {
-        let mut text = [0; 4];
-        let (mut stream, _) = listener.accept().unwrap();
-        stream.read_exact(&mut text).unwrap();
-        stream.write_all(&text).unwrap();
-    });
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(b"ping").unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    thread.join().unwrap();
-    assert_eq!(text, "ping");
-}
-
-fn who_connects_first_is_accepted_first() {
-    let (listener, address) = listener();
-    let clients = [1, 2].map(|number| {
-        thread::spawn(move || TcpStream::connect(address).unwrap().write_all(&[number]).unwrap())
-    });
-    let mut numbers = Vec::new();
-    for _ in 0..2 {
-        listener.accept().unwrap().0.read_to_end(&mut numbers).unwrap();
-    }
-    for client in clients {
-        client.join().unwrap();
-    }
-    assert_eq!(numbers, [1, 2]);
-}
-
-fn both_ends_read_first() {
-    let (listener, address) = listener();
-    let thread = thread::spawn(move || listener.accept().unwrap().0.read_exact(&mut [0]).unwrap());
-    TcpStream::connect(address).unwrap().read_exact(&mut [0]).unwrap();
-    thread.join().unwrap();
-}
-
-/// Nobody is there yet, or not any more, or in time.
-fn a_listener_for_a_moment() {
-    let (listener, address) = listener();
-    let thread = thread::spawn(move || drop(listener));
-    let connected = TcpStream::connect(address);
-    thread.join().unwrap();
-    assert!(connected.is_ok());
-}
-
-fn datagrams_there_and_back() {
-    let [here, there] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
-    let to = there.local_addr().unwrap();
-    let thread = thread::spawn(move || {
-        let mut text = [0; 8];
-        let (size, from) = there.recv_from(&mut text).unwrap();
-        there.send_to(&text[..size], from).unwrap();
-    });
-    here.send_to(b"ping", to).unwrap();
-    assert_eq!(here.recv(&mut [0; 8]).unwrap(), 4);
-    thread.join().unwrap();
-}
-
-fn a_socket_in_the_file_system() {
-    let directory = Directory::new("socket");
-    let path = directory.0.join("socket");
-    let listener = UnixListener::bind(&path).unwrap();
-    let thread = thread::spawn(move || UnixStream::connect(path).unwrap().write_all(b"x").unwrap());
-    let mut text = String::new();
-    listener.accept().unwrap().0.read_to_string(&mut text).unwrap();
-    thread.join().unwrap();
-    assert_eq!(text, "x");
-}
-
-#[test]
-fn threads_connect_to_one_another() {
-    let deadlock = Some((FailureKind::Deadlock, 0));
-    let table: &[(&str, fn(), Verdict)] = &[
-        ("a_connection_there_and_back", a_connection_there_and_back, None),
-        ("who_connects_first", who_connects_first_is_accepted_first, Some((FailureKind::Panic, 0))),
-        ("both_ends_read_first", both_ends_read_first, deadlock),
-        ("a_listener_for_a_moment", a_listener_for_a_moment, PANIC),
-        ("datagrams_there_and_back", datagrams_there_and_back, None),
-        ("a_socket_in_the_file_system", a_socket_in_the_file_system, None),
-    ];
-    for reduction in [Reduction::None, Reduction::default()] {
-        check_verdicts(&plain().max_bound(1).reduction(reduction), table);
-    }
-}
-
-/// As much as there is room for, although the system would say that there is none: a pair of sockets shows room only while most of it is free.
-fn what_fits_does_not_wait() {
-    let (mut here, there) = UnixStream::pair().unwrap();
-    let thread = thread::spawn(|| ());
-    here.write_all(&[1; 100_000]).unwrap();
-    here.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
-    assert!(here.write_all(&[1; 10_000_000]).is_err());
-    assert_eq!(io::pipe().unwrap().0.read(&mut []).unwrap(), 0);
-    thread.join().unwrap();
-    drop(there);
-}
-
-/// A process is started while a thread waits already: what it writes does not come from the model.
-fn a_process_writes_to_who_waits() {
-    let (mut reader, writer) = io::pipe().unwrap();
-    let (mut told, mut tell) = io::pipe().unwrap();
-    let thread = thread::spawn(move || {
-        tell.write_all(b"x").unwrap();
-        reader.read_exact(&mut [0; 3]).unwrap();
-    });
-    told.read_exact(&mut [0]).unwrap();
-    thread::yield_now();
-    let mut child = Command::new("sh").args(["-c", "sleep 0.1; echo hi"]).stdout(writer).spawn().unwrap();
-    thread.join().unwrap();
-    child.wait().unwrap();
-}
-
-#[test]
-fn what_another_process_writes_is_no_part_of_a_model() {
-    let report = plain().max_bound(0).explore(a_process_writes_to_who_waits);
-    let kind = report.failure.as_ref().map(|failure| failure.kind);
-    assert!(matches!(kind, None | Some(FailureKind::Blocked)), "{report}");
-}
-
-/// What another process writes is waited for as ever.
-fn a_process() {
-    let thread = thread::spawn(|| Command::new("echo").arg("hello").output().unwrap());
-    assert_eq!(thread.join().unwrap().stdout, b"hello\n");
-}
-
-/// The same by `fork`: what the copy of this process does is no part of the model.
-fn a_forked_process() {
-    let thread = thread::spawn(|| {
-        let mut command = Command::new("echo");
-        // SAFETY: it does nothing.
-        unsafe { command.arg("hello").pre_exec(|| Ok(())) };
-        command.output().unwrap()
-    });
-    assert_eq!(thread.join().unwrap().stdout, b"hello\n");
-}
-
-#[test]
-fn threads_wait_for_one_another_in_pipes() {
-    let deadlock = Some((FailureKind::Deadlock, 0));
-    let table: &[(&str, fn(), Verdict)] = &[
-        ("a_byte_arrives", a_byte_arrives, None),
-        ("more_than_there_is_room_for", more_than_there_is_room_for, None),
-        ("two_write", two_write, Some((FailureKind::Panic, 0))),
-        ("nobody_writes", nobody_writes, deadlock),
-        ("each_reads_first", each_reads_first, deadlock),
-        ("there_and_back", there_and_back, None),
-        ("a_read_with_a_limit", a_read_with_a_limit, PANIC),
-        ("messages", messages, None),
-        ("what_fits_does_not_wait", what_fits_does_not_wait, None),
-        ("a_process", a_process, None),
-        ("a_forked_process", a_forked_process, None),
-    ];
-    for reduction in [Reduction::None, Reduction::default()] {
-        check_verdicts(&plain().max_bound(1).reduction(reduction), table);
-    }
 }
 
 /// The number of a thread, as it is shown.
