@@ -105,6 +105,8 @@ impl std::fmt::Debug for Explorer<'_> {
 }
 
 /// Steps between two looks at the clock, about.
+/// So many bounds in which there are no executions any more are reported.
+const MAX_EMPTY_BOUNDS: u32 = 1_000;
 const STEPS_BETWEEN_LOOKS: u64 = 4_000;
 const BETWEEN_REPORTS: Duration = Duration::from_millis(200);
 
@@ -190,8 +192,10 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// Where nothing is left, the bounds asked for after the last one that has executions are complete too.
+    /// Where nothing is left, the bounds asked for after the last one that has executions are complete too: so many of them get a report.
     fn fill_up(&mut self, max_bound: Option<u32>, bounds: &mut Vec<BoundReport>) {
+        let reported = bounds.last().map_or(0, |last| last.bound.saturating_add(MAX_EMPTY_BOUNDS));
+        let max_bound = max_bound.map(|max| max.min(reported));
         while let (Some(last), Some(max)) = (bounds.last(), max_bound)
             && last.exhausted
             && last.bound < max

@@ -12,7 +12,7 @@
 
 use crate::door;
 use crate::open_files::{
-    Files, Group, end, files, make_one, note, note_closed, note_counter, note_list, note_not_left, note_pair,
+    Files, Group, end, files, make_one, note, note_closed, note_counter, note_list, note_pair,
 };
 use crate::sockets::{recvfrom, sendto};
 use crate::streams;
@@ -267,11 +267,8 @@ unsafe extern "C" fn send(file: c_int, bytes: *const c_void, count: usize, flags
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn close(file: c_int) -> c_int {
-    note_not_left(file);
     let ask = || {
-        if door::is_modelled() {
-            note_closed(file);
-        }
+        note_closed(file);
         // SAFETY: the caller's promise.
         unsafe { system(system::CLOSE, file as usize, 0, 0, 0, 0, 0) }
     };

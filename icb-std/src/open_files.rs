@@ -199,9 +199,17 @@ pub(crate) fn files() -> OwnGuard<'static, Files> {
 
 /// In an execution: notes something about its files, which are gone when it is over.
 pub(crate) fn note(change: impl FnOnce(&mut Files)) {
+    note_new(&[], change);
+}
+
+/// In an execution: notes something about these files that it has just made.
+fn note_new(made: &[c_int], change: impl FnOnce(&mut Files)) {
+    // Their numbers are no longer those of what was left.
+    made.iter().for_each(|&file| note_not_left(file));
     let mut files = files();
     if door::forget_at_end(&mut files.is_known, forget) {
         files.are_one |= door::files_are_one();
+        IS_ANY_MADE.store(true, Ordering::Relaxed);
         if IS_ANY_LEFT.load(Ordering::Relaxed) {
             door::aside(close_what_is_left);
         }
@@ -225,6 +233,8 @@ pub(crate) fn make_one() {
 /// What executions have left open whose threads could not be unwound. Statics that are put back afterwards may close some of it yet.
 static LEFT: OwnLock<Vec<Made>> = OwnLock::new(Vec::new());
 static IS_ANY_LEFT: AtomicBool = AtomicBool::new(false);
+/// Some execution of the process has made files.
+static IS_ANY_MADE: AtomicBool = AtomicBool::new(false);
 
 /// The execution is over. Threads that were left where they were have left their files open, too, and there are only so many: they are closed when the next
 /// execution here makes some.
@@ -252,7 +262,7 @@ fn close_what_is_left() {
 
 /// In an execution: this counter of events has been made.
 pub(crate) fn note_counter(counter: c_int) {
-    note(|files| {
+    note_new(&[counter], |files| {
         let group = files.new_group();
         files.insert(counter, false, group);
     });
@@ -262,7 +272,7 @@ pub(crate) fn note_counter(counter: c_int) {
 pub(crate) fn note_pair(pair: [c_int; 2]) {
     // Messages may go elsewhere, too, by addresses.
     let is_one = option(pair[0], SO_TYPE, 0_i32) != Some(SOCK_DGRAM);
-    note(|files| {
+    note_new(&pair, |files| {
         let group = if is_one { files.new_group() } else { Group::REST };
         pair.into_iter().for_each(|one| files.insert(one, true, group));
     });
@@ -270,7 +280,7 @@ pub(crate) fn note_pair(pair: [c_int; 2]) {
 
 /// In an execution: this interest list has been made.
 pub(crate) fn note_list(list: c_int) {
-    note(|files| {
+    note_new(&[list], |files| {
         files.lists.push(list);
         files.note_made(list);
     });
@@ -279,12 +289,12 @@ pub(crate) fn note_list(list: c_int) {
 
 /// In an execution: this socket gets messages that are sent to its address.
 pub(crate) fn note_receiver(socket: c_int) {
-    note(|files| files.insert(socket, true, Group::REST));
+    note_new(&[socket], |files| files.insert(socket, true, Group::REST));
 }
 
 /// In an execution: this socket waits for connections.
 pub(crate) fn note_listener(listener: c_int) {
-    note(|files| {
+    note_new(&[listener], |files| {
         files.insert(listener, true, Group::REST);
         files.listeners.push(listener);
     });
@@ -294,7 +304,7 @@ pub(crate) fn note_listener(listener: c_int) {
 pub(crate) fn note_connected(socket: c_int, listeners: &[c_int]) {
     let mut identities: Vec<Identity> = listeners.iter().map(|&listener| identity(listener)).collect();
     identities.dedup();
-    note(|files| {
+    note_new(&[socket], |files| {
         // Where the system chooses one, who accepts it is not known.
         let group = if identities.len() == 1 { files.new_group() } else { Group::REST };
         files.insert(socket, true, group);
@@ -305,7 +315,7 @@ pub(crate) fn note_connected(socket: c_int, listeners: &[c_int]) {
 /// In an execution: this listener has given this socket. Connections are accepted in the order in which they were made.
 pub(crate) fn note_accepted(listener: c_int, socket: c_int) {
     let listener = identity(listener);
-    note(|files| {
+    note_new(&[socket], |files| {
         let first = files.connections.iter().position(|connection| connection.0 == listener);
         let group = first.map_or(Group::REST, |first| files.connections.remove(first).1);
         files.insert(socket, true, group);
@@ -324,16 +334,22 @@ fn about_to_end(file: c_int) {
     }
 }
 
-/// The file is closed: its number may be that of another one soon.
+/// The file is closed, by a thread of an execution or by somebody else (the destructor of a static): its number may be that of another one soon.
 pub(crate) fn note_closed(file: c_int) {
-    let mut files = files();
-    files.inside.retain(|&known| known != file);
-    files.listeners.retain(|&known| known != file);
-    files.made.retain(|made| made.0 != file);
+    if door::IS_FORKED.load(Ordering::Relaxed) {
+        return;
+    }
+    if IS_ANY_MADE.load(Ordering::Relaxed) {
+        let mut files = files();
+        files.inside.retain(|&known| known != file);
+        files.listeners.retain(|&known| known != file);
+        files.made.retain(|made| made.0 != file);
+    }
+    note_not_left(file);
 }
 
-/// Something is closed, whatever it is.
-pub(crate) fn note_not_left(file: c_int) {
+/// What has this number now was not left by an earlier execution.
+fn note_not_left(file: c_int) {
     if IS_ANY_LEFT.load(Ordering::Relaxed) {
         LEFT.lock().retain(|made| made.0 != file);
     }

@@ -18,6 +18,7 @@ pub use ::std::time::*;
 
 use crate::door;
 use ::std::fmt;
+use ::std::hash::{Hash, Hasher};
 use ::std::ops::{Add, AddAssign, Sub, SubAssign};
 use ::std::sync::OnceLock;
 
@@ -50,7 +51,7 @@ impl WaitingTime {
 }
 
 /// Mirrors `std::time::Instant`.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(::std::time::Instant);
 
 /// Mirrors `std::time::SystemTime`.
@@ -62,13 +63,27 @@ pub struct SystemTime(::std::time::SystemTime);
 #[cfg(not(icb_system_dates))]
 pub const UNIX_EPOCH: SystemTime = SystemTime(::std::time::UNIX_EPOCH);
 
+/// The moment at which every execution begins, which is another one in each process.
+fn begin() -> ::std::time::Instant {
+    *door::noted_once(&BEGIN, ::std::time::Instant::now)
+}
+
+/// The same for what an execution reads at the same time, in every process: random numbers are drawn from this.
+impl Hash for Instant {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let begin = begin();
+        (self.0 >= begin).hash(state);
+        self.0.max(begin).duration_since(self.0.min(begin)).hash(state);
+    }
+}
+
 impl Instant {
     /// Mirrors `std::time::Instant::now`.
     #[must_use]
     #[track_caller]
     pub fn now() -> Instant {
         match door::now() {
-            Some(elapsed) => Instant(*door::noted_once(&BEGIN, ::std::time::Instant::now) + elapsed),
+            Some(elapsed) => Instant(begin() + elapsed),
             None => Instant(::std::time::Instant::now()),
         }
     }

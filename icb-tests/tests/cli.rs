@@ -683,6 +683,20 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
             "1 passed, 0 failed",
         ],
     );
+    if cfg!(target_os = "linux") {
+        icb_with("unchanged", "test --ignored each_thread_has_its_errno", &[]).check(
+            PASSED,
+            &["proved unchanged::lib::tests::each_thread_has_its_errno: no failure in any execution (exhaustive)"],
+        );
+    }
+    // It is not the only one where others have not begun.
+    icb_with("unchanged", "test --ignored others_begin_in_time", &[]).check(
+        FAILED,
+        &[
+            "FAILED unchanged::lib::tests::others_begin_in_time: panic: assertion failed: has_begun",
+            "0 passed, 1 failed",
+        ],
+    );
     // Of the only thread, a loop that looks endless is one if it does not end for real either.
     icb_with("unchanged", "test --ignored reads_for_long spins_alone", &[]).check(
         FAILED,

@@ -237,7 +237,8 @@ impl Run<'_> {
             return None;
         }
         let before = self.budget.finish(task.test, count);
-        let verdict = self.as_counted(task, verdict, before);
+        let thread_count = figures.as_ref().map_or(0, |figures| figures.max_threads);
+        let verdict = self.as_counted(task, verdict, before, thread_count);
         let told = match self.is_at_once(task) {
             true => self.at_once(task, outcome.as_ref(), verdict),
             false => self.narrowed(task, verdict),
@@ -319,8 +320,8 @@ impl Run<'_> {
         environment
     }
 
-    /// The verdict on a test that has had so many executions `before`. What cannot be explored as it is, is run as it is.
-    fn as_counted(&self, task: Task, mut verdict: Verdict, before: u64) -> Verdict {
+    /// The verdict on a test that has had so many executions `before`, and so many threads. What cannot be explored as it is, is run as it is.
+    fn as_counted(&self, task: Task, mut verdict: Verdict, before: u64, thread_count: u32) -> Verdict {
         if let Verdict::Failed { failure, .. } = &mut verdict {
             failure.execution += before;
             if self.tests[task.test].executable.unchanged {
@@ -330,7 +331,7 @@ impl Run<'_> {
                     let reason = reason.replace(&root, "");
                     return self.run_for_real(task, reason, most);
                 }
-                if let Some((reason, most)) = may_pass_for_real(failure, most) {
+                if let Some((reason, most)) = may_pass_for_real(failure, thread_count, most) {
                     let real = self.run_for_real(task, reason, most);
                     let goes_on_for_real = failure.kind == FailureKind::Livelock;
                     if matches!(real, Verdict::Unmodelled { .. })
@@ -452,9 +453,11 @@ fn left_out(build: &Build) -> Vec<LeftOut> {
 
 /// Why a failure of the only thread, in the only execution, may be the model's own: what looks like an endless loop may be a long one, and a panic may come of the model's clock. If the test
 /// passes for real, within so many seconds, there is nothing to explore.
-fn may_pass_for_real(failure: &Failure, most: f64) -> Option<(String, f64)> {
+fn may_pass_for_real(failure: &Failure, thread_count: u32, most: f64) -> Option<(String, f64)> {
     let schedule = &failure.schedule;
-    let is_only = schedule.has_one_thread() && schedule.step_count() == schedule.entries().len();
+    // Others may be there that have not begun.
+    let is_only =
+        thread_count == 1 && schedule.has_one_thread() && schedule.step_count() == schedule.entries().len();
     if !is_only || failure.bound > 0 || failure.execution > 1 {
         return None;
     }

@@ -10,6 +10,7 @@
 use super::address_map::{ByAddress, Kind, WatchedPlaces, alive, key};
 use super::allocator::aside;
 use super::coroutine::Coroutine;
+use super::errno;
 use super::execution::Execution;
 use super::memory_troubles::Owner;
 use super::passing;
@@ -410,6 +411,9 @@ impl Execution {
     /// accesses are to be; which ones these are is found out as the executions go.
     #[cold]
     fn remember_places(&mut self, hooked: Hooked) {
+        if errno::is_at(hooked.address) {
+            return;
+        }
         let new = Accessor { place: hooked.place, thread: self.current, write: hooked.write };
         for granule in Self::granules(hooked) {
             let places = self.memory_notes.places.entry(granule).or_default();

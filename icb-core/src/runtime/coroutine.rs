@@ -11,6 +11,7 @@ pub use overflow::running_stack;
 pub(super) use overflow::{Fault, Trap, leave_at_faults, take_fault};
 
 use super::allocator::aside;
+use super::errno;
 use super::panics::refuse;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine as Routine, CoroutineResult, Yielder};
@@ -240,7 +241,7 @@ impl Control {
         let suspender = self.suspender.get();
         // SAFETY: `suspender` points to what the body was given, which lives as long as the body runs, and only the running body
         // calls this.
-        unsafe { (*suspender).suspend(()) };
+        errno::kept(|| unsafe { (*suspender).suspend(()) });
     }
 }
 

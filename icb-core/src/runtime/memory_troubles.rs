@@ -2,6 +2,7 @@
 //! that is told. Knows the shadow's findings; that accesses happen, `accesses` says.
 
 use super::accesses::{GRANULE, Hooked};
+use super::errno;
 use super::execution::Execution;
 use super::lookups::look_up;
 use super::threads::Life;
@@ -92,6 +93,7 @@ impl Execution {
             return;
         }
         match trouble {
+            Trouble::Race(_) if errno::is_at(hooked.address) => {}
             Trouble::Race(earlier) if !self.is_of_program(earlier.place) => {}
             Trouble::Race(earlier) if self.settings.promote => {
                 self.promote_granule(earlier.address / GRANULE)

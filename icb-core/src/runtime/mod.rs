@@ -15,6 +15,7 @@ mod coroutine;
 mod course;
 mod debugger;
 mod decision;
+mod errno;
 mod execution;
 mod faults;
 mod foreign;

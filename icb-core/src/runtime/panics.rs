@@ -1,25 +1,59 @@
 //! Panics of the program under test: noted by a hook instead of being printed, reported when they are a failure.
 
 use super::execution::{Execution, GiveUp};
+use super::own_lock::OwnLock;
 use super::running::{running, running_at_all};
 use super::threads::PanicNote;
 use crate::program::End;
 use crate::trace::table::{in_program, is_machinery_file, is_of_program};
 use crate::trace::{Action, Failure, FailureKind, Frame, SourceLocation, ThreadId};
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{Location, PanicHookInfo};
-use std::sync::{Once, OnceLock};
+use std::sync::OnceLock;
 
-/// Installs the hook, once in a process. Panics outside executions go to the hook that was there before.
-pub(super) fn install() {
-    static INSTALL: Once = Once::new();
-    INSTALL.call_once(put_in_front);
+/// How many programs there are that may run. As long as there is one, the hook is left alone: between taking one and setting another, panics would go unnoticed.
+static PROGRAMS: OwnLock<usize> = OwnLock::new(0);
+
+/// The hook is in front as long as this is there, unless the program sets another one.
+pub(super) struct Installed(());
+
+/// Sees to it that the hook comes first. Panics outside executions go to the hook that was there before.
+pub(super) fn install() -> Installed {
+    let mut programs = PROGRAMS.lock();
+    if *programs == 0 {
+        put_in_front();
+    }
+    *programs += 1;
+    Installed(())
 }
 
+impl Drop for Installed {
+    fn drop(&mut self) {
+        *PROGRAMS.lock() -= 1;
+    }
+}
+
+/// Where the hooks are that have been put in front, by this or by an earlier call. Whoever keeps hooks (to put expected panics to silence for a while) may set them again.
+static OWN_HOOKS: OwnLock<Vec<Range<usize>>> = OwnLock::new(Vec::new());
+
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
+
 fn put_in_front() {
+    // A thread that is panicking must not change the hook; it has not set one either.
+    if std::thread::panicking() {
+        return;
+    }
     let before = std::panic::take_hook();
-    let in_front = InFront;
-    std::panic::set_hook(Box::new(move |info| {
+    let place = (&raw const *before).cast::<u8>().addr();
+    let is_own = OWN_HOOKS.lock().iter().any(|own| own.start == place);
+    std::panic::set_hook(if is_own { before } else { hook_before(before) });
+}
+
+/// A hook that comes before another one.
+fn hook_before(next: Hook) -> Hook {
+    let in_front = InFront { _size: 0 };
+    let hook: Hook = Box::new(move |info| {
         let _goes_with_the_hook = &in_front;
         match running_at_all() {
             Some(running) => {
@@ -27,21 +61,26 @@ fn put_in_front() {
                     hook(info);
                 }
             }
-            None => before(info),
+            None => next(info),
         }
-    }));
+    });
+    let start = (&raw const *hook).cast::<u8>().addr();
+    OWN_HOOKS.lock().push(start..start + size_of_val(&*hook));
+    hook
 }
 
-/// Goes with the hook. A program that sets a hook of its own (to keep expected panics quiet) drops the one that was there, and
+/// Goes with the hook, as a part of it. A program that sets a hook of its own (to keep expected panics quiet) drops the one that was there, and
 /// what a panic means, a poisoned lock for one, depends on it: it is put in front of the new one at once.
-struct InFront;
+struct InFront {
+    /// So that it has a place of its own.
+    _size: u8,
+}
 
 impl Drop for InFront {
     fn drop(&mut self) {
-        // A thread that is panicking must not change the hook; it has not set one either.
-        if !std::thread::panicking() {
-            super::allocator::aside(put_in_front);
-        }
+        let place = (&raw const *self).addr();
+        OWN_HOOKS.lock().retain(|own| !own.contains(&place));
+        super::allocator::aside(put_in_front);
     }
 }
 

@@ -36,6 +36,7 @@ pub struct CoroutineProgram {
     pub(super) model: u32,
     /// For the next executions.
     epochs: Range<u32>,
+    _hook: panics::Installed,
 }
 
 impl std::fmt::Debug for CoroutineProgram {
@@ -48,7 +49,7 @@ impl CoroutineProgram {
     /// A program that runs `main`.
     #[must_use]
     pub fn new(main: Arc<dyn Fn() + Send + Sync>, settings: Settings, tape: Tape) -> Self {
-        panics::install();
+        let hook = panics::install();
         image::prepare();
         faults::prepare();
         program_allocator::learn();
@@ -56,7 +57,7 @@ impl CoroutineProgram {
         let mut running = Box::new(Running { execution, at_work: Cell::new(false), expected: Cell::new(0) });
         let at_work = &raw const running.at_work;
         running.execution.get_mut().quarantine.listen_to(at_work);
-        CoroutineProgram { main, running, model: 0, epochs: 0..0 }
+        CoroutineProgram { main, running, model: 0, epochs: 0..0, _hook: hook }
     }
 
     /// Whether there was an execution in which one of several threads has read the clock, and time has passed.

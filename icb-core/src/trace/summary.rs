@@ -116,7 +116,7 @@ pub struct Growth {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// Figures per bound, lowest first.
+    /// Figures per bound, lowest first: up to the last one that was asked for, or a thousand after the last one that has executions.
     pub bounds: Vec<BoundReport>,
     /// The failure with the fewest preemptions, if one was found.
     pub failure: Option<Failure>,

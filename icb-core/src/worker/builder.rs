@@ -338,7 +338,7 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
             (_, Err(message)) => panic!("icb: {message}"),
         };
         let model = NEXT_MODEL.fetch_add(1, Ordering::Relaxed);
-        let (weak_memory, auto_advance) = (settings.weak_memory, settings.auto_advance);
+        let variables = settings.variables_of_replays(|name| std::env::var(name).ok());
         let may_be_cut_short = !channel.is_open()
             && !matches!(settings.strategy, StrategyKind::Random { .. } | StrategyKind::Priority { .. });
         let report = Worker { settings, channel, model }.run(&closure(f));
@@ -349,9 +349,7 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         if let Some(failure) = report.failure {
             let options = table::Options { width: 100, ..table::Options::default() };
             let text = table::render(&failure, &options).to_plain_string();
-            let memory = if weak_memory { "ICB_WEAK_MEMORY=1 " } else { "" };
-            let time = if auto_advance { "ICB_AUTO_ADVANCE=1 " } else { "" };
-            panic!("{text}\nreplay it with {memory}{time}ICB_REPLAY='{}'", failure.schedule);
+            panic!("{text}\nreplay it with {variables}ICB_REPLAY='{}'", failure.schedule);
         }
     }
 

@@ -217,6 +217,29 @@ impl Settings {
         self.check()
     }
 
+    /// The variables that a replay needs beside the schedule, each followed by a space: those by which executions are other ones, as they are set, and what a search has found out
+    /// to be needed.
+    pub(super) fn variables_of_replays(&self, lookup: impl Fn(&str) -> Option<String>) -> String {
+        const NAMES: [&str; 12] = [
+            "ICB_GRANULARITY",
+            "ICB_ON_RACE",
+            "ICB_SEQUENTIAL",
+            "ICB_MAX_STEPS",
+            "ICB_STACK_SIZE",
+            "ICB_SPURIOUS",
+            "ICB_CHECK_LEAKS",
+            "ICB_CHECK_FREES",
+            "ICB_ALLOW_UNJOINED_PANICS",
+            "ICB_DETACHED",
+            "ICB_FIXED_HASHING",
+            "ICB_RANDOM_SEED",
+        ];
+        let given = NAMES.iter().filter_map(|name| Some(format!("{name}={} ", lookup(name)?)));
+        let found = [("ICB_WEAK_MEMORY", self.weak_memory), ("ICB_AUTO_ADVANCE", self.auto_advance)];
+        let found = found.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| format!("{name}=1 "));
+        given.chain(found).collect()
+    }
+
     /// Whether the settings make sense together.
     ///
     /// # Errors

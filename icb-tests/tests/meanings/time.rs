@@ -8,6 +8,7 @@ use icb_std::sync::{Condvar, Mutex, mpsc};
 use icb_std::time::Instant;
 use icb_std::{hint, thread};
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -314,4 +315,23 @@ fn a_data_race_stays_one() {
         other.join().unwrap();
     });
     assert_eq!(report.failure.unwrap().kind, FailureKind::DataRace);
+}
+
+/// What is drawn from the clock is the same in every process.
+#[test]
+fn a_moment_has_the_same_hash_in_every_process() {
+    fn hash(value: impl Hash) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        value.hash(&mut hasher);
+        hasher.finish()
+    }
+    let report = plain().explore(|| {
+        let first = Instant::now();
+        assert_eq!(hash(first), hash((true, Duration::ZERO)));
+        thread::sleep(ms(3));
+        let later = Instant::now();
+        assert_eq!(hash(later), hash((true, later - first)));
+        assert_eq!(hash(first.checked_sub(ms(2)).unwrap()), hash((false, ms(2))));
+    });
+    assert!(report.failure.is_none() && report.complete, "{report}");
 }

@@ -211,3 +211,12 @@ fn a_wait_that_was_free_to_end_expires_before_its_notification_too() {
         assert_eq!(reference.failure.map(|failure| failure.message), Some(failure.message));
     }
 }
+
+/// A bound of which nobody will ever come to the end is one that the search has passed when nothing is left.
+#[test]
+fn the_largest_bound_ends() {
+    for max_bound in [2_000, u32::MAX] {
+        let report = Builder::new().max_bound(max_bound).explore(|| ());
+        assert!(report.complete && report.exhausted() && report.bounds.len() > 1_000, "{report}");
+    }
+}
