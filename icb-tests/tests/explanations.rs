@@ -220,3 +220,25 @@ fn exploring_takes_no_backtraces_and_replaying_takes_little_time() {
     // Some hundredths of a second on an idle machine.
     assert!(time < Duration::from_secs(10), "a replay of {steps} steps took {time:?}");
 }
+
+/// That it fails in every order is not said where a passing one has another time pass: who has slept is told.
+#[test]
+fn a_sleep_that_is_over_too_early_is_told() {
+    let _alone = alone();
+    let failure = explained(|| {
+        let (sender, receiver) = mpsc::channel();
+        let receives = thread::spawn(move || {
+            let found = receiver.recv_timeout(Duration::from_secs(1));
+            assert_eq!(found, Err(mpsc::RecvTimeoutError::Timeout));
+        });
+        let sends = thread::spawn(move || {
+            thread::sleep(Duration::from_secs(2));
+            let _ = sender.send(7);
+        });
+        receives.join().unwrap();
+        sends.join().unwrap();
+    });
+    let text = render(&failure, &Options { width: 120, ..Options::default() }).to_plain_string();
+    assert!(!text.contains("in whatever order"), "{text}");
+    assert!(text.contains("A sleep orders nothing: T2"), "{text}");
+}

@@ -33,6 +33,11 @@ pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>, f
                 format!("Which orders it takes cannot be told by exchanging two steps ({tried} tried)."),
                 Style::Bold,
             ),
+            // How long times are makes no difference to who comes first.
+            0 if failure.trace.steps.iter().any(|step| step.operation.action.is_timed()) => out.line(
+                format!("It fails whichever two of its steps are exchanged ({tried} tried)."),
+                Style::Bold,
+            ),
             0 => out.line(
                 format!("It fails in whatever order the threads take their steps ({tried} tried)."),
                 Style::Bold,
@@ -176,7 +181,14 @@ fn sleep_in_vain(failure: &Failure) -> Option<&Step> {
         early.extend(failure.thread.map(|thread| (steps.len(), thread)));
     }
     let slept = early.into_iter().filter_map(|(end, thread)| before(end, thread));
-    slept.filter(|&(at, step)| once(step) && had_others(steps, at)).map(|(_, step)| step).next()
+    let in_vain = |&(at, step): &(usize, &Step)| once(step) && had_others(steps, at);
+    // Where no order is told, whoever has slept may have come too early.
+    let any = || sleeps().rev().filter(|_| failure.race.is_none() && !has_orders(failure)).find(in_vain);
+    slept.filter(in_vain).next().or_else(any).map(|(_, step)| step)
+}
+
+fn has_orders(failure: &Failure) -> bool {
+    failure.trace.explanation.iter().any(|explanation| !explanation.orders.is_empty())
 }
 
 /// Whether there are more threads at this step than have been joined.
