@@ -376,6 +376,11 @@ pub(crate) fn listeners(is: impl Fn(c_int) -> bool) -> Vec<c_int> {
     files().listeners.iter().copied().filter(|&own| is(own)).collect()
 }
 
+/// Whether this is so of some file of the execution's own that has not been closed.
+pub(crate) fn is_any_inside(is: impl Fn(c_int) -> bool) -> bool {
+    files().inside.iter().any(|&own| is(own))
+}
+
 /// Does something to a file. If it is one of the execution's own: alone, as it depends on what others do to it; and wakes all who wait for events, if they may see
 /// it: a socket has another end, where there is room again after a read.
 pub(crate) fn ask_alone(file: c_int, ask: impl FnOnce() -> c_long) -> c_long {

@@ -10,7 +10,8 @@ use crate::door::{self, OwnLock};
 use crate::files::AT_FDCWD;
 use crate::made_files;
 use crate::open_files::{
-    Group, is_listener, listeners, make_one, note_accepted, note_connected, note_listener, note_receiver,
+    Group, files, is_any_inside, is_listener, listeners, make_one, note_accepted, note_connected,
+    note_listener, note_receiver,
 };
 use crate::streams::{
     SO_TYPE, SOCK_DGRAM, SOCK_STREAM, SOL_SOCKET, is_at_once, option, reads, receives, writes,
@@ -246,9 +247,9 @@ unsafe extern "C" fn connect(socket: c_int, address: *const c_void, size: c_uint
     else {
         return answer_of(ask()) as c_int;
     };
-    let leads = |own: c_int| address_of(own).is_some_and(|bound| leads_to(&local, &bound));
+    note_sender(socket, &local);
     let result = Group::REST.alone(|| {
-        let there = listeners(leads);
+        let there = listeners(|own| address_of(own).is_some_and(|bound| leads_to(&local, &bound)));
         let result = ask();
         if !there.is_empty() && (result == 0 || result == -EINPROGRESS) {
             note_connected(socket, &there);
@@ -257,6 +258,18 @@ unsafe extern "C" fn connect(socket: c_int, address: *const c_void, size: c_uint
         result
     });
     answer_of(result) as c_int
+}
+
+/// In an execution: a socket for messages that begins to talk to one of the execution's own is one as well.
+fn note_sender(socket: c_int, to: &Address) {
+    let is_own = |own: c_int| address_of(own).is_some_and(|bound| leads_to(to, &bound));
+    if is_local(to)
+        && !files().is_known(socket)
+        && option(socket, SO_TYPE, 0_i32) == Some(SOCK_DGRAM)
+        && is_any_inside(is_own)
+    {
+        note_receiver(socket);
+    }
 }
 
 /// The C function of this name.
@@ -331,6 +344,10 @@ pub(crate) unsafe extern "C" fn sendto(
     size: c_uint,
 ) -> isize {
     // SAFETY: the caller's promise.
+    if let Some(to) = unsafe { address_at(address, size) }.filter(|_| door::is_modelled()) {
+        note_sender(socket, &to);
+    }
+    // SAFETY: the caller's promise.
     let ask = |at: usize, count| unsafe {
         system(
             system::SENDTO,
@@ -362,26 +379,23 @@ unsafe extern "C" fn recvmsg(socket: c_int, message: *mut c_void, flags: c_int) 
 /// As the C function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendmsg(socket: c_int, message: *const c_void, flags: c_int) -> isize {
-    // SAFETY: the caller's promise.
-    if door::is_modelled() && unsafe { carries_more(message) } {
-        // Files that are on their way may be closed there.
-        make_one();
+    if door::is_modelled() && !message.is_null() {
+        // SAFETY: the caller's promise: `struct msghdr` begins with an address and its size, the parts and how many, and ends with control messages and how long they are.
+        let [to, size, _, _, _, control_size] = unsafe { message.cast::<[usize; 6]>().read() };
+        let to: *const c_void = ::std::ptr::with_exposed_provenance(to);
+        // SAFETY: as above; the size is half a word.
+        if let Some(to) = unsafe { address_at(to, size as c_uint) } {
+            note_sender(socket, &to);
+        }
+        if control_size > 0 {
+            // Files that are on their way may be closed there.
+            make_one();
+        }
     }
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::SENDMSG, socket as usize, message.addr(), flags as usize, 0, 0, 0) };
     // Of what does not fit a part is sent, as `sendmsg(2)` may.
     answer_of(writes(socket, is_at_once(flags), 0, |_, _| ask())) as isize
-}
-
-/// Whether a message (`struct msghdr`) has control messages, by which open files are sent, say.
-///
-/// # Safety
-/// The message is there.
-unsafe fn carries_more(message: *const c_void) -> bool {
-    /// Its words: address and size, parts and how many, control messages and how long they are.
-    const CONTROL_SIZE: usize = 5;
-    // SAFETY: the caller's promise.
-    !message.is_null() && unsafe { *message.cast::<usize>().add(CONTROL_SIZE) } > 0
 }
 
 #[cfg(test)]

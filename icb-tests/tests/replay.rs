@@ -179,6 +179,17 @@ fn a_test_that_ends_before_its_schedule_diverges() {
 }
 
 #[test]
+fn a_test_with_fewer_choices_than_its_schedule_diverges() {
+    let replay = |text: &str| {
+        let schedule: Schedule = text.parse().expect("it is one");
+        Builder::new().replay(schedule).explore(|| assert!(choose(3) < 2))
+    };
+    assert_divergence(&replay("icb1:0?0?0"));
+    assert_divergence(&replay("icb1:0?7"));
+    assert_eq!(replay("icb1:0?2").failure.expect("it fails").kind, FailureKind::Panic);
+}
+
+#[test]
 fn a_builder_serves_more_than_once() {
     let builder = Builder::new().max_bound(1);
     let reports = [builder.explore(lock_order), builder.explore(lock_order)];

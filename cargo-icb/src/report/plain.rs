@@ -16,8 +16,13 @@ pub(crate) fn finished(name: &str, finished: &Finished) -> String {
         line = format!("{} {:<8} {name}", word(&finished.verdict), "");
     }
     if let Some(figures) = &finished.figures {
+        // Where they are what takes the time.
+        let given_up = match figures.given_up {
+            count if count > figures.executions => format!(" ({} given up)", number(count)),
+            _ => String::new(),
+        };
         line += &format!(
-            "  {}, {}, {}",
+            "  {}{given_up}, {}, {}",
             count_of(figures.executions, "execution"),
             count_of(figures.states, "state"),
             seconds(figures.seconds)
@@ -141,6 +146,8 @@ mod tests {
             finished("a::t::x", &over),
             "          ok bound 1  a::t::x  1,234 executions, 5 states, 0.50 s"
         );
+        over.figures.as_mut().unwrap().given_up = 4321;
+        assert!(finished("a::t::x", &over).contains("1,234 executions (4,321 given up), 5 states"));
         over.verdict = Verdict::RunOnce;
         over.figures = None;
         assert_eq!(finished("a::t::x", &over), "    run once          a::t::x");

@@ -37,13 +37,19 @@ impl Replay {
         self.divergence.as_deref()
     }
 
-    /// What there is to say of an execution that has ended with fewer steps than the schedule has.
+    /// What there is to say of an execution that has ended with fewer steps than the schedule has, or with fewer outcomes.
     #[must_use]
     pub fn unfinished(&self, steps: usize) -> Option<String> {
-        (steps < self.threads.len()).then(|| {
+        if steps < self.threads.len() {
+            let all = self.threads.len();
+            return Some(format!(
+                "the execution ends before step {steps} of the schedule, which has {all}: {ANOTHER_VERSION}"
+            ));
+        }
+        let (taken, all) = (self.next_branch, self.branches.len());
+        (taken < all).then(|| {
             format!(
-                "the execution ends before step {steps} of the schedule, which has {}: {ANOTHER_VERSION}",
-                self.threads.len()
+                "the execution has {taken} steps with several outcomes, the schedule {all}: {ANOTHER_VERSION}"
             )
         })
     }

@@ -172,6 +172,23 @@ fn datagrams_there_and_back() {
     thread.join().unwrap();
 }
 
+/// Who sends is bound to all addresses, or to none.
+fn datagrams_from_anywhere() {
+    let directory = Directory::new("datagram");
+    let path = directory.0.join("socket");
+    let (there, in_files) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UnixDatagram::bind(&path).unwrap());
+    let to = there.local_addr().unwrap();
+    let thread = thread::spawn(move || {
+        UdpSocket::bind("0.0.0.0:0").unwrap().send_to(b"ping", to).unwrap();
+        let connected = UnixDatagram::unbound().unwrap();
+        connected.connect(path).unwrap();
+        connected.send(b"pong").unwrap();
+    });
+    assert_eq!(in_files.recv(&mut [0; 8]).unwrap(), 4);
+    assert_eq!(there.recv(&mut [0; 8]).unwrap(), 4);
+    thread.join().unwrap();
+}
+
 fn a_socket_in_the_file_system() {
     let directory = Directory::new("socket");
     let path = directory.0.join("socket");
@@ -192,6 +209,7 @@ fn threads_connect_to_one_another() {
         ("both_ends_read_first", both_ends_read_first, deadlock),
         ("a_listener_for_a_moment", a_listener_for_a_moment, PANIC),
         ("datagrams_there_and_back", datagrams_there_and_back, None),
+        ("datagrams_from_anywhere", datagrams_from_anywhere, None),
         ("a_socket_in_the_file_system", a_socket_in_the_file_system, None),
     ];
     for reduction in [Reduction::None, Reduction::default()] {

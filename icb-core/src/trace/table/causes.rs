@@ -361,11 +361,14 @@ pub(super) fn debug_information(out: &mut Rendered, trace: &Trace) {
         let place = |at: &SourceLocation| at.line > 0 && !frames::is_machinery_file(&at.file);
         frame.location.as_ref().is_some_and(place)
     };
-    if all.is_empty() || all.iter().any(located) {
+    let has_names = all.iter().any(named);
+    // Of a test that is to panic and does not, there may be no frame of the program at all.
+    let of_program = || all.iter().any(|frame| named(frame) && frames::is_of_program(frame));
+    if all.is_empty() || all.iter().any(located) || has_names && !of_program() {
         return;
     }
     out.blank();
-    let text = if all.iter().any(named) {
+    let text = if has_names {
         "The backtraces have no source lines: the test was built without debug information. Set debug = \
          \"line-tables-only\" (or true) in the profile it is built with."
     } else {
