@@ -1,6 +1,7 @@
 //! A schedule determines an execution: replaying a failure gives the identical trace every time, and a test whose
 //! doings depend on anything else is reported as divergent, with the step, and never as passed.
 
+use icb_core::trace::Schedule;
 use icb_std::cell::UnsafeCell;
 use icb_std::hint::spin_loop;
 use icb_std::model::{Builder, Failure, FailureKind, Granularity, Reduction, Report, choose};
