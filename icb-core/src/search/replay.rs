@@ -49,7 +49,7 @@ impl Replay {
         let (taken, all) = (self.next_branch, self.branches.len());
         (taken < all).then(|| {
             format!(
-                "the execution has {taken} steps with several outcomes, the schedule {all}: {ANOTHER_VERSION}"
+                "the execution ends with step {steps} and {taken} chosen outcomes, of which the schedule has {all}: {ANOTHER_VERSION}"
             )
         })
     }
