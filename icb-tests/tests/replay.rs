@@ -1,7 +1,6 @@
 //! A schedule determines an execution: replaying a failure gives the identical trace every time, and a test whose
 //! doings depend on anything else is reported as divergent, with the step, and never as passed.
 
-use icb_core::trace::Schedule;
 use icb_std::cell::UnsafeCell;
 use icb_std::hint::spin_loop;
 use icb_std::model::{Builder, Failure, FailureKind, Granularity, Reduction, Report, choose};
@@ -177,17 +176,6 @@ fn a_test_that_ends_before_its_schedule_diverges() {
     let failure = Builder::new().explore(lock_order).failure.expect("a deadlock");
     let report = Builder::new().replay(failure.schedule).explore(|| *Mutex::new(1).lock().unwrap() += 1);
     assert_divergence(&report);
-}
-
-#[test]
-fn a_test_with_fewer_choices_than_its_schedule_diverges() {
-    let replay = |text: &str| {
-        let schedule: Schedule = text.parse().expect("it is one");
-        Builder::new().replay(schedule).explore(|| assert!(choose(3) < 2))
-    };
-    assert_divergence(&replay("icb1:0?0?0"));
-    let kind = |text: &str| replay(text).failure.expect("it fails").kind;
-    assert_eq!((kind("icb1:0?7"), kind("icb1:0?2")), (FailureKind::Divergence, FailureKind::Panic));
 }
 
 #[test]

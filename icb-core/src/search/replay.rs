@@ -37,19 +37,13 @@ impl Replay {
         self.divergence.as_deref()
     }
 
-    /// What there is to say of an execution that has ended with fewer steps than the schedule has, or with fewer outcomes.
+    /// What there is to say of an execution that has ended with fewer steps than the schedule has.
     #[must_use]
     pub fn unfinished(&self, steps: usize) -> Option<String> {
-        if steps < self.threads.len() {
-            let all = self.threads.len();
-            return Some(format!(
-                "the execution ends before step {steps} of the schedule, which has {all}: {ANOTHER_VERSION}"
-            ));
-        }
-        let (taken, all) = (self.next_branch, self.branches.len());
-        (taken < all).then(|| {
+        (steps < self.threads.len()).then(|| {
             format!(
-                "the execution ends with step {steps} and {taken} chosen outcomes, of which the schedule has {all}: {ANOTHER_VERSION}"
+                "the execution ends before step {steps} of the schedule, which has {}: {ANOTHER_VERSION}",
+                self.threads.len()
             )
         })
     }
