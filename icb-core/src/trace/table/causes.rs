@@ -180,11 +180,11 @@ fn sleep_in_vain(failure: &Failure) -> Option<&Step> {
     } else if early.is_empty() {
         early.extend(failure.thread.map(|thread| (steps.len(), thread)));
     }
-    let slept = early.into_iter().filter_map(|(end, thread)| before(end, thread));
+    let mut slept = early.into_iter().filter_map(|(end, thread)| before(end, thread));
     let in_vain = |&(at, step): &(usize, &Step)| once(step) && had_others(steps, at);
     // Where no order is told, whoever has slept may have come too early.
     let any = || sleeps().rev().filter(|_| failure.race.is_none() && !has_orders(failure)).find(in_vain);
-    slept.filter(in_vain).next().or_else(any).map(|(_, step)| step)
+    slept.find(in_vain).or_else(any).map(|(_, step)| step)
 }
 
 fn has_orders(failure: &Failure) -> bool {
