@@ -33,11 +33,13 @@ fn a_thread_panics() {
     assert!(result.is_err() && shared.is_poisoned() && shared.lock().is_err());
 }
 
+type Exploration = fn(&dyn Fn() -> Report) -> Report;
+
 #[test]
 fn panics_mean_the_same_whoever_else_hears_of_them() {
     let fails = || Builder::new().explore(|| panic!("the message"));
     let passes = || Builder::new().explore(a_thread_panics);
-    let explorations: [fn(&dyn Fn() -> Report) -> Report; 3] =
+    let explorations: [Exploration; 3] =
         [|explore| explore(), |explore| silently(explore), |explore| silently(|| silently(explore))];
     for round in 0..3 {
         for (number, run) in explorations.iter().enumerate() {
