@@ -104,9 +104,9 @@ impl std::fmt::Debug for Explorer<'_> {
     }
 }
 
-/// Steps between two looks at the clock, about.
 /// So many bounds in which there are no executions any more are reported.
 const MAX_EMPTY_BOUNDS: u32 = 1_000;
+/// Steps between two looks at the clock, about.
 const STEPS_BETWEEN_LOOKS: u64 = 4_000;
 const BETWEEN_REPORTS: Duration = Duration::from_millis(200);
 

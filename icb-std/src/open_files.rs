@@ -387,9 +387,11 @@ pub(crate) fn ask_alone(file: c_int, ask: impl FnOnce() -> c_long) -> c_long {
     if !door::is_modelled() || !files().is_known(file) {
         return ask();
     }
-    let group = files().group(file);
-    let has_other_end = files().is_socket(file);
-    if has_other_end { group.ask_and_tell(ask) } else { group.alone(ask) }
+    let (group, is_socket) = {
+        let files = files();
+        (files.group(file), files.is_socket(file))
+    };
+    if is_socket { group.ask_and_tell(ask) } else { group.alone(ask) }
 }
 
 /// Does something to a file that may be an event for somebody, if it is one of the execution's own.

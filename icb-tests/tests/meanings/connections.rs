@@ -200,6 +200,13 @@ fn a_socket_in_the_file_system() {
     assert_eq!(text, "x");
 }
 
+/// Every execution with at most one preemption, and those that the default reduction leaves.
+fn check_with_each_search(table: &[(&str, fn(), Verdict)]) {
+    for reduction in [Reduction::None, Reduction::default()] {
+        check_verdicts(&plain().max_bound(1).reduction(reduction), table);
+    }
+}
+
 #[test]
 fn threads_connect_to_one_another() {
     let deadlock = Some((FailureKind::Deadlock, 0));
@@ -212,9 +219,7 @@ fn threads_connect_to_one_another() {
         ("datagrams_from_anywhere", datagrams_from_anywhere, None),
         ("a_socket_in_the_file_system", a_socket_in_the_file_system, None),
     ];
-    for reduction in [Reduction::None, Reduction::default()] {
-        check_verdicts(&plain().max_bound(1).reduction(reduction), table);
-    }
+    check_with_each_search(table);
 }
 
 /// As much as there is room for, although the system would say that there is none: a pair of sockets shows room only while most of it is free.
@@ -284,9 +289,7 @@ fn threads_wait_for_one_another_in_pipes() {
         ("a_process", a_process, None),
         ("a_forked_process", a_forked_process, None),
     ];
-    for reduction in [Reduction::None, Reduction::default()] {
-        check_verdicts(&plain().max_bound(1).reduction(reduction), table);
-    }
+    check_with_each_search(table);
 }
 
 /// Threads in pairs, each with a pipe, a pair of sockets or a connection of its own: nobody has anything to do with another pair.
