@@ -80,6 +80,11 @@ fn waiters_keep_their_outcomes() {
     compared(SEEDS, &[], patterns::of_waiters);
 }
 
+#[test]
+fn families_keep_their_outcomes() {
+    compared(SEEDS, &[], patterns::of_families);
+}
+
 /// By searches that go on from what lower bounds have come to.
 fn bound_by_bound(program: &Program, manner: Manner) -> Result<Tally, Difference> {
     let searches: [Box<dyn Strategy>; 2] =

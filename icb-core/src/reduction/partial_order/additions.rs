@@ -24,12 +24,27 @@ impl PartialOrder {
     pub(super) fn add_with_block(&mut self, depth: usize, index: usize, thread: usize) {
         self.add(depth, index, thread);
         let block = self.events.get(index).block;
-        if self.is_bounded() && block != index && self.flaw != Flaw::NoConservativePoints {
+        if self.is_bounded()
+            && block != index
+            && self.flaw != Flaw::NoConservativePoints
+            && !self.follows_from_block(depth, block, thread)
+        {
             self.add(depth, block, thread);
         }
         if !self.deferred.is_empty() {
             self.take_up(index);
         }
+    }
+
+    /// Whether the thread has come to where it is only because of the block.
+    fn follows_from_block(&self, depth: usize, block: usize, thread: usize) -> bool {
+        let known = match self.events.len() - depth {
+            0 => self.events.known(thread),
+            1 if self.events.get(depth).thread == thread => self.events.known_before(depth),
+            _ => return false,
+        };
+        let first = self.events.get(block);
+        known.get(first.thread) >= first.number
     }
 
     /// Who slept with its going on early is awake after the event: what it does there was run elsewhere, and only its races there say who else is to

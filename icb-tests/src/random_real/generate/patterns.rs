@@ -452,6 +452,64 @@ pub fn of_waiters(seed: u64) -> Program {
     program
 }
 
+/// What the threads of a family do.
+const AT_HOME: &[Word] = &[
+    &[Lock(0), Unlock(0)],
+    &[Lock(1), Unlock(1)],
+    &[Lock(0), Add(0, Order::Relaxed), Unlock(0)],
+    &[Lock(0)],
+    &[TryLock(0), SkipIfFailed, Unlock(0)],
+    &[Lock(0), Lock(1), Unlock(0), Unlock(1)],
+    &[Lock(1), Lock(0), Unlock(1), Unlock(0)],
+    &[Load(0, Order::Synchronizing)],
+    &[Load(1, Order::Synchronizing)],
+    &[Store(0, 1, Order::Synchronizing)],
+    &[Store(1, 1, Order::Synchronizing)],
+    &[Add(0, Order::Synchronizing)],
+    &[Add(1, Order::Synchronizing)],
+    &[Load(0, Order::Synchronizing), SkipIfEven, Store(1, 1, Order::Synchronizing)],
+    &[Load(1, Order::Synchronizing), SkipIfEven, Lock(0), Unlock(0)],
+    &[Lock(0), Wait(0), Unlock(0)],
+    &[NotifyOne(0)],
+    &[NotifyAll(0)],
+    &[Send(0)],
+    &[Receive(0)],
+    &[TryReceive(0)],
+    &[Park],
+    &[UnparkMain],
+    &[Yield],
+    &[CellWrite(0)],
+];
+
+/// The program with the given seed, of threads that spawn others in the midst of what they do.
+#[must_use]
+pub fn of_families(seed: u64) -> Program {
+    let random = Random::begin(seed, 0xA4BE_EA44_4BDE_CFA9, 0xF6BB_4B60_BEBF_BC70);
+    let (random, vocabulary) = of_tables(random, &[AT_HOME], 5);
+    let mut program = of_words(seed, random, &vocabulary);
+    let mut random = Random::begin(seed, 0x289B_7EC6_EAA1_27FA, 0xD4EF_3085_0488_1D05);
+    let count = 3 + random.below(4);
+    let mut threads = vec![Thread::default(); count];
+    for thread in &mut threads {
+        for _ in 0..usize::from(random.chance(3, 4)) + usize::from(random.chance(2, count)) {
+            thread.code.extend(random.pick(&vocabulary));
+        }
+    }
+    for child in 1..count {
+        // The younger half of what there is has most of the children.
+        let parent = if random.chance(1, 3) { random.below(child) } else { child / 2 };
+        let code = &mut threads[parent].code;
+        let at = random.below(code.len() + 1);
+        code.insert(at, Spawn(child));
+        if random.chance(1, 2) {
+            let at = at + 1 + random.below(code.len() - at);
+            code.insert(at, Join(child));
+        }
+    }
+    program.threads = threads;
+    program
+}
+
 /// The themes of all other files, and of this one.
 const THEMES: &[fn(u64) -> Program] = &[
     super::program,
@@ -504,6 +562,7 @@ const THEMES: &[fn(u64) -> Program] = &[
     of_things,
     of_waiters,
     of_locked_to_the_end,
+    of_families,
 ];
 
 /// The program with the given seed, of one theme after the other.
