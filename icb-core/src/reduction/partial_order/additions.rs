@@ -4,6 +4,13 @@
 use super::{Flaw, PartialOrder};
 use crate::clock::VectorClock;
 
+/// Who is to be tried before an event where nobody could lead to what is to come before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Otherwise {
+    Nobody,
+    Everybody,
+}
+
 impl PartialOrder {
     /// Whether everybody is to be tried before the event, and before its block, already.
     pub(super) fn has_nothing_to_add(&self, index: usize) -> bool {
@@ -21,15 +28,15 @@ impl PartialOrder {
     }
 
     /// The thread is to be tried before the event, and, under a bound, before the event's whole block.
-    pub(super) fn add_with_block(&mut self, depth: usize, index: usize, thread: usize) {
-        self.add(depth, index, thread);
+    pub(super) fn add_with_block(&mut self, depth: usize, index: usize, thread: usize, otherwise: Otherwise) {
+        self.add(depth, index, thread, otherwise);
         let block = self.events.get(index).block;
         if self.is_bounded()
             && block != index
             && self.flaw != Flaw::NoConservativePoints
             && !self.follows_from_block(depth, block, thread)
         {
-            self.add(depth, block, thread);
+            self.add(depth, block, thread, otherwise);
         }
         if !self.deferred.is_empty() {
             self.take_up(index);
@@ -86,22 +93,22 @@ impl PartialOrder {
             let (depth, index) = (deferred.depth, deferred.index);
             let is_known = std::mem::replace(&mut self.clock_is_known, true);
             std::mem::swap(&mut self.clock, &mut self.deferred[position].clock);
-            self.add_with_block(depth, index, thread);
+            self.add_with_block(depth, index, thread, Otherwise::Nobody);
             std::mem::swap(&mut self.clock, &mut self.deferred[position].clock);
             self.clock_is_known = is_known;
         }
     }
 
     #[inline(always)]
-    fn add(&mut self, depth: usize, index: usize, thread: usize) {
+    fn add(&mut self, depth: usize, index: usize, thread: usize, otherwise: Otherwise) {
         // Between a free step and the next one of its thread there is nothing to try that could not be tried before it.
         let index = self.events.get(index).first;
         if !self.takes_nobody(index) {
-            self.add_somebody(depth, index, thread);
+            self.add_somebody(depth, index, thread, otherwise);
         }
     }
 
-    fn add_somebody(&mut self, depth: usize, index: usize, thread: usize) {
+    fn add_somebody(&mut self, depth: usize, index: usize, thread: usize, otherwise: Otherwise) {
         self.coast.note_addition(index);
         let by = self.events.get(index).thread;
         let node = &self.nodes[index];
@@ -139,6 +146,9 @@ impl PartialOrder {
         let node = &mut self.nodes[index];
         let lost =
             falls_back && !is_enabled && self.candidates.iter().any(|candidate| node.inherited(candidate));
+        if self.candidates.is_empty() && otherwise == Otherwise::Nobody {
+            return;
+        }
         if lost || self.candidates.is_empty() {
             node.add_all();
         } else {

@@ -1,5 +1,6 @@
 //! Which alternatives an execution shows to be needed: races between pending operations and events before them.
 
+use super::additions::Otherwise;
 use super::events::Event;
 use super::grow::may_be_freed;
 use super::touches::Touch;
@@ -130,7 +131,7 @@ impl PartialOrder {
             position += 1;
             let index = index as usize;
             if unhindered {
-                self.add_with_block(depth, index, thread);
+                self.add_with_block(depth, index, thread, Otherwise::Nobody);
             } else {
                 let by = self.events.get(index).thread;
                 if !self.settled.contains(by) && self.judge(depth, index, thread, *operation) {
@@ -183,7 +184,7 @@ impl PartialOrder {
             return relation == Relation::Reversible;
         }
         match relation {
-            Relation::Reversible | Relation::Unknown => self.add_with_block(depth, index, thread),
+            Relation::Reversible | Relation::Unknown => self.add_with_block(depth, index, thread, Otherwise::Nobody),
             Relation::Enabling if self.is_bounded() && self.flaw != Flaw::EnablingIgnored => {
                 self.know_clock(thread);
                 self.defer(depth, index, thread);
@@ -215,7 +216,7 @@ impl PartialOrder {
             for other in (0..self.events.thread_count()).filter(|&other| other != thread) {
                 let Some(&last) = self.events.of(other).last() else { continue };
                 if self.events.get(last as usize).number > self.clock.get(other) {
-                    self.add_with_block(depth, last as usize, thread);
+                    self.add_with_block(depth, last as usize, thread, Otherwise::Everybody);
                 }
             }
         }
@@ -284,7 +285,7 @@ impl PartialOrder {
                 if earlier.footprint.conflicts(footprint)
                     || with_part.is_some_and(|mode| mode != access.mode || mode == Mode::Write)
                 {
-                    self.add_with_block(newest, index, thread);
+                    self.add_with_block(newest, index, thread, Otherwise::Nobody);
                 }
             }
         }
