@@ -7,7 +7,10 @@ use crate::clock::VectorClock;
 /// Who is to be tried before an event where nobody could lead to what is to come before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Otherwise {
+    /// The thread waited there already, and whatever lets it go on has not been done, or only after the event. Where it is done by somebody who
+    /// does not depend on the event, that is seen when it is done: the thread's operation is analysed again then.
     Nobody,
+    /// It may go on because time passes, or nobody else can: no event lets it.
     Everybody,
 }
 
@@ -34,7 +37,7 @@ impl PartialOrder {
         if self.is_bounded()
             && block != index
             && self.flaw != Flaw::NoConservativePoints
-            && !self.follows_from_block(depth, block, thread)
+            && !(otherwise == Otherwise::Nobody && self.follows_from_block(depth, block, thread))
         {
             self.add(depth, block, thread, otherwise);
         }
@@ -43,7 +46,9 @@ impl PartialOrder {
         }
     }
 
-    /// Whether the thread has come to where it is only because of the block.
+    /// Whether the thread has come to where it is because of the block: it depends on something that was done in it. Then what it does there cannot come
+    /// before the block, whoever else does. And those whose being there first would stop the block halfway, at no cost, before it comes to the event,
+    /// do something that conflicts with the block: the race of that says that they are to be tried before it.
     fn follows_from_block(&self, depth: usize, block: usize, thread: usize) -> bool {
         let known = match self.events.len() - depth {
             0 => self.events.known(thread),
@@ -146,7 +151,8 @@ impl PartialOrder {
         let node = &mut self.nodes[index];
         let lost =
             falls_back && !is_enabled && self.candidates.iter().any(|candidate| node.inherited(candidate));
-        if self.candidates.is_empty() && otherwise == Otherwise::Nobody {
+        let stays = self.events.of(thread).last().is_none_or(|&last| last as usize <= index);
+        if self.candidates.is_empty() && otherwise == Otherwise::Nobody && stays {
             return;
         }
         if lost || self.candidates.is_empty() {

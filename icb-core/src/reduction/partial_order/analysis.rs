@@ -184,7 +184,11 @@ impl PartialOrder {
             return relation == Relation::Reversible;
         }
         match relation {
-            Relation::Reversible | Relation::Unknown => self.add_with_block(depth, index, thread, Otherwise::Nobody),
+            Relation::Reversible | Relation::Unknown => {
+                let otherwise =
+                    if may_be_freed(operation) { Otherwise::Everybody } else { Otherwise::Nobody };
+                self.add_with_block(depth, index, thread, otherwise);
+            }
             Relation::Enabling if self.is_bounded() && self.flaw != Flaw::EnablingIgnored => {
                 self.know_clock(thread);
                 self.defer(depth, index, thread);

@@ -11,8 +11,10 @@
 //! 2. Under a bound an event that enables an operation (unlock before lock) is a reason to try the other thread first:
 //!    running it up to where it blocks makes the switch away from it free. That spares a preemption only if somebody is
 //!    let in before the thread's block is over, so it is taken up when a race asks for that, and not before.
-//! 3. All threads that could lead to the reversal are added, not one; if one of them sleeps, all enabled ones.
-//! 4. Under a bound the start of the event's context block is a point to try too; a yield ends a block.
+//! 3. All threads that could lead to the reversal are added, not one; if one of them sleeps, all enabled ones. If there is none, nobody is, but where
+//!    the thread may go on although nothing is done that lets it.
+//! 4. Under a bound the start of the event's context block is a point to try too, unless the thread has come to where it is because of that
+//!    block; a yield ends a block.
 //! 5. Under a bound a thread sleeps only where moving its step, or its whole block, to the front is free. What wakes it is a conflict
 //!    with anything that these touch, with whatever outcomes.
 //! 6. A thread's begin, and its join of a thread that has ended, are *free*: nothing that comes later conflicts with
