@@ -151,11 +151,12 @@ impl PartialOrder {
         let node = &mut self.nodes[index];
         let lost =
             falls_back && !is_enabled && self.candidates.iter().any(|candidate| node.inherited(candidate));
-        let stays = self.events.of(thread).last().is_none_or(|&last| last as usize <= index);
-        if self.candidates.is_empty() && otherwise == Otherwise::Nobody && stays {
-            return;
-        }
-        if lost || self.candidates.is_empty() {
+        if self.candidates.is_empty() {
+            // Who has gone on since although nobody lets it may do so earlier.
+            if otherwise == Otherwise::Everybody || !self.events.rests_since(thread, index) {
+                node.add_all();
+            }
+        } else if lost {
             node.add_all();
         } else {
             self.candidates.iter().for_each(|candidate| node.todo.insert(candidate));

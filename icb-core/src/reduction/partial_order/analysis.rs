@@ -305,8 +305,7 @@ impl PartialOrder {
             return Relation::Reversible;
         }
         // The same operation was pending at the event's node if the thread has taken no step since.
-        let no_step_since = self.events.of(thread).last().is_none_or(|&last| (last as usize) < index);
-        let was_pending = no_step_since && self.was_born(thread, index);
+        let was_pending = self.events.rests_since(thread, index) && self.was_born(thread, index);
         let was_ready = self.nodes[index].enabled.contains(thread);
         if was_pending && was_ready {
             return Relation::Reversible;

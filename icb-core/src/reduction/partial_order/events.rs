@@ -186,6 +186,11 @@ impl Events {
         block.any(|event| !event.is_free())
     }
 
+    /// Whether the thread has taken no step since this event, which is another one's.
+    pub(super) fn rests_since(&self, thread: usize, index: usize) -> bool {
+        self.of(thread).last().is_none_or(|&last| (last as usize) < index)
+    }
+
     /// Clock of the thread's last event; of its spawn if it has none.
     #[inline]
     pub(super) fn known(&self, thread: usize) -> &VectorClock {

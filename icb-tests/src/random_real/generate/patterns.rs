@@ -496,7 +496,7 @@ pub fn of_families(seed: u64) -> Program {
         }
     }
     for child in 1..count {
-        // The younger half of what there is has most of the children.
+        // Most have one of the older half for a parent.
         let parent = if random.chance(1, 3) { random.below(child) } else { child / 2 };
         let code = &mut threads[parent].code;
         let at = random.below(code.len() + 1);
