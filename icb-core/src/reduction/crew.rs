@@ -6,6 +6,11 @@ use std::sync::Arc;
 
 /// Those who do items elsewhere.
 pub trait Crew {
+    /// Which items they want to know of when there are new ones.
+    fn wants(&mut self) -> Wants {
+        Wants::New
+    }
+
     /// These items of a bound wait. The last is needed first, and before all that were offered earlier.
     fn offer(&mut self, bound: u32, items: &[(u64, Item)]);
 
@@ -34,6 +39,17 @@ pub trait Crew {
 
     /// Nothing that was offered is needed any more.
     fn dismiss(&mut self);
+}
+
+/// Which items a crew wants to know of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wants {
+    /// None: everything is done by the search.
+    Nothing,
+    /// The new ones.
+    New,
+    /// All that wait: it has just begun, and knows of none.
+    All,
 }
 
 /// What is told of an item before its turn.

@@ -8,7 +8,7 @@ mod split_search;
 mod visited;
 
 pub use crate::program::{Everything, Reduction};
-pub use crew::{Crew, Look, News};
+pub use crew::{Crew, Look, News, Wants};
 pub use doing::{Doing, Done};
 pub(crate) use partial_order::BOUNDS_BEFORE_UNBOUNDED;
 #[doc(hidden)]

@@ -5,7 +5,7 @@
 //! reported comes from commits, so that counts, and which failure is found first, do not depend on how many take part. What
 //! ends in anything but executions that pass is done again here when its turn comes.
 
-use super::crew::{Crew, Look};
+use super::crew::{Crew, Look, Wants};
 use super::doing::{Doing, Done};
 use super::partial_order::{Item, PartialOrder, Remains};
 use super::sharing::Sharing;
@@ -134,11 +134,22 @@ impl<'a> SplitSearch<'a> {
         } else {
             next.into_iter().chain(extras).chain(parts).for_each(|item| self.push(item));
         }
-        let bound = self.doing.search().bound();
-        if let Some(crew) = &mut self.crew
-            && self.waiting.len() > first
-        {
-            crew.offer(bound, &self.waiting[first..]);
+        self.offer(first);
+    }
+
+    /// Tells those who do items of the ones that are new, from this one on.
+    fn offer(&mut self, first: usize) {
+        let Some(crew) = &mut self.crew else { return };
+        let first = match crew.wants() {
+            Wants::Nothing => return,
+            Wants::New => first,
+            Wants::All => {
+                crew.found(&self.found.iter().copied().collect::<Vec<_>>());
+                0
+            }
+        };
+        if self.waiting.len() > first {
+            crew.offer(self.doing.search().bound(), &self.waiting[first..]);
         }
     }
 

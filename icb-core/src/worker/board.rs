@@ -45,8 +45,10 @@ pub(super) struct Board {
     pub(super) needed: Option<u128>,
     /// What has not been told yet, if anybody has asked.
     news: Option<Vec<(u128, Option<Vec<u8>>)>>,
-    /// Processes that have not gone.
+    /// Processes that have not gone, or are to be replaced.
     pub(super) alive: usize,
+    /// Those that are to be replaced, by their numbers.
+    pub(super) left: Vec<usize>,
     /// Counts dismissals: what was assigned before the last one is of no use.
     epoch: u64,
     pub(super) over: bool,
@@ -194,6 +196,16 @@ impl Board {
         self.alive -= 1;
     }
 
+    /// The process with this number has left, and had been asked for these: somebody else does them, and another process takes its place.
+    pub(super) fn put_back(&mut self, member: usize, asked: impl IntoIterator<Item = Asked>) {
+        for Asked { key, rank, item, epoch } in asked {
+            if epoch == self.epoch && matches!(self.fates.get(&key), Some(Fate::Assigned)) {
+                self.add(rank, key, item);
+            }
+        }
+        self.left.push(member);
+    }
+
     /// What has become of an item; `None`: to be done here. Whether somebody wants to know.
     fn take(&mut self, key: u128, epoch: u64, done: Option<Done>) -> bool {
         if epoch != self.epoch || !matches!(self.fates.get(&key), Some(Fate::Assigned)) {
@@ -243,25 +255,35 @@ impl Board {
         let mut items = Vec::new();
         let mut nodes = 0;
         while items.len() < share
-            && self.has_items()
-            && let Some(first) = self.waiting.first_entry()
+            && let Some(first) = self.next_waiting().and_then(|rank| self.waiting.get_key_value(rank))
         {
-            let (_, item) = first.get();
+            let (rank, (key, item)) = first;
             nodes += item.depth() + item.begun_byte_count() / 10;
             if busy && nodes > MAX_NODES_ON_THE_WAY {
                 break;
             }
-            let (rank, (key, item)) = first.remove_entry();
+            let (rank, key) = (rank.clone(), *key);
+            let Some((_, item)) = self.waiting.remove(&rank) else { break };
             self.fates.insert(key, Fate::Assigned);
             items.push(Asked { key, rank, item, epoch: self.epoch });
         }
         items
     }
 
+    /// The item that a process is to do next: the first; or, where so much is done before its turn, only what the search waits for.
+    fn next_waiting(&self) -> Option<&Rank> {
+        if !self.is_far_ahead() {
+            return self.waiting.first_key_value().map(|(rank, _)| rank);
+        }
+        match self.fates.get(&self.needed?)? {
+            Fate::Waiting(rank) => Some(rank),
+            _ => None,
+        }
+    }
+
     /// Whether there is something for a process to do.
     fn has_items(&self) -> bool {
-        let first = self.waiting.first_key_value().map(|(_, (key, _))| *key);
-        first.is_some() && (!self.is_far_ahead() || first == self.needed)
+        self.next_waiting().is_some()
     }
 }
 

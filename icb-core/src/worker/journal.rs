@@ -5,7 +5,7 @@
 //! damage, and the file is left as it is.
 
 use super::records::{RECORD_HEADER, read_record, record};
-use crate::reduction::{Crew, Done, Item, Look, News};
+use crate::reduction::{Crew, Done, Item, Look, News, Wants};
 use crate::varint::Reader;
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
@@ -194,10 +194,11 @@ impl<'a> Journal<'a> {
 }
 
 impl Crew for Journal<'_> {
+    fn wants(&mut self) -> Wants {
+        self.crew.as_mut().map_or(Wants::Nothing, |crew| crew.wants())
+    }
+
     fn offer(&mut self, bound: u32, items: &[(u64, Item)]) {
-        if self.crew.is_none() {
-            return;
-        }
         self.bound = Some(bound);
         self.held.extend_from_slice(items);
         if self.known.is_none() {

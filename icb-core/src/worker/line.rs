@@ -1,6 +1,7 @@
 //! The line to one process: what it is asked, and what it answers. Both ends of it are here.
 
 use super::board::{Asked, Batch, Shared, next_batch};
+use super::size::Size;
 use super::team::Tokens;
 use crate::reduction::{Doing, Done, Item};
 use crate::varint::{Reader, write};
@@ -19,18 +20,24 @@ const BETWEEN_ANSWERS: Duration = Duration::from_millis(2);
 const AGAIN: u8 = 0;
 const DONE: u8 = 1;
 const BEGUN: u8 = 2;
+const LEAVES: u8 = 3;
 
 /// Hands items to one process for as long as there are any. The process is given the next ones before it has answered for
 /// those that it is at, so that it need not wait for them.
-pub(super) fn hand_out(stream: UnixStream, shared: &Shared, tokens: Option<&dyn Tokens>) {
-    let mut line = Line { stream: BufReader::new(stream), before: Item::root(), asked: VecDeque::new() };
+pub(super) fn hand_out(member: usize, stream: UnixStream, shared: &Shared, tokens: Option<&dyn Tokens>) {
+    let mut line = Line {
+        member,
+        stream: BufReader::new(stream),
+        before: Item::root(),
+        asked: VecDeque::new(),
+        is_broken: false,
+    };
     loop {
         while line.has_room() {
             let Some(batch) = next_batch(shared, tokens, !line.asked.is_empty()) else { break };
             let Some(batch) = batch else { return };
-            if line.ask(batch).is_err() {
-                return line.give_up(shared, tokens);
-            }
+            // If it has gone, what it has said before tells why.
+            line.is_broken = line.ask(batch).is_err();
         }
         let Ok(answer) = line.answer() else { return line.give_up(shared, tokens) };
         let done = match answer {
@@ -41,6 +48,7 @@ pub(super) fn hand_out(stream: UnixStream, shared: &Shared, tokens: Option<&dyn 
                 }
                 continue;
             }
+            Answer::Leaves => return line.leave(shared, tokens),
         };
         let Some(asked) = line.asked.pop_front() else { return };
         if let Some(tokens) = tokens.filter(|_| line.asked.is_empty()) {
@@ -57,11 +65,15 @@ pub(super) fn hand_out(stream: UnixStream, shared: &Shared, tokens: Option<&dyn 
 
 /// The line to a process.
 struct Line {
+    /// Number of the process.
+    member: usize,
     stream: BufReader<UnixStream>,
     /// The last item that was sent.
     before: Item,
     /// Items that it has not answered for, and of which state they were taken from.
     asked: VecDeque<Asked>,
+    /// It takes nothing more.
+    is_broken: bool,
 }
 
 /// What a process has to say of the first item that it was asked for.
@@ -70,12 +82,14 @@ enum Answer {
     Done(Option<Done>),
     /// What has been done of it.
     Begun(Vec<u8>),
+    /// That it has become too large, and does nothing more.
+    Leaves,
 }
 
 impl Line {
     /// Whether more can be asked.
     fn has_room(&self) -> bool {
-        self.asked.len() < MAX_ASKED
+        !self.is_broken && self.asked.len() < MAX_ASKED
     }
 
     fn ask(&mut self, batch: Batch) -> io::Result<()> {
@@ -101,21 +115,35 @@ impl Line {
                 Ok(Answer::Done(Some(done)))
             }
             Some((&BEGUN, begun)) => Ok(Answer::Begun(begun.to_vec())),
+            Some((&LEAVES, _)) => Ok(Answer::Leaves),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
     }
 
     /// The process is gone: what it was asked for is done here.
     fn give_up(self, shared: &Shared, tokens: Option<&dyn Tokens>) {
-        if let Some(tokens) = tokens.filter(|_| !self.asked.is_empty()) {
-            tokens.give();
-        }
+        self.give_token(tokens);
         shared.lock().give_up(self.asked);
         shared.arrived.notify_one();
     }
+
+    /// The process leaves: what it was asked for is done by others.
+    fn leave(self, shared: &Shared, tokens: Option<&dyn Tokens>) {
+        self.give_token(tokens);
+        shared.lock().put_back(self.member, self.asked);
+        shared.arrived.notify_one();
+        shared.changed.notify_all();
+    }
+
+    /// The process does nothing more: its token, if it has one.
+    fn give_token(&self, tokens: Option<&dyn Tokens>) {
+        if let Some(tokens) = tokens.filter(|_| !self.asked.is_empty()) {
+            tokens.give();
+        }
+    }
 }
 
-/// Does items for another process until it hangs up. `resting` is set while there are none.
+/// Does items for another process until it hangs up, or this one has become too large. `resting` is set while there are none.
 pub(super) fn serve(
     mut stream: UnixStream,
     doing: &mut Doing,
@@ -124,6 +152,7 @@ pub(super) fn serve(
 ) -> io::Result<()> {
     let mut before = Item::root();
     let mut answers = Answers { bytes: Vec::new(), sent: Instant::now() };
+    let mut size = Size::default();
     while let Some(bytes) = receive(&mut stream)? {
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let mut reader = Reader::new(&bytes);
@@ -138,10 +167,17 @@ pub(super) fn serve(
                 let _ = answers.send(&mut stream);
             };
             match doing.run(item.clone(), program, &mut tell) {
-                Some(done) => answers.add(DONE, |bytes| done.encode(bytes)),
+                Some(done) => {
+                    size.note(done.figures.trail.len());
+                    answers.add(DONE, |bytes| done.encode(bytes));
+                }
                 None => answers.add(AGAIN, |_| {}),
             }
             before = item;
+            if size.is_too_large() {
+                answers.add(LEAVES, |_| {});
+                return answers.send(&mut stream);
+            }
             if answers.sent.elapsed() >= BETWEEN_ANSWERS {
                 answers.send(&mut stream)?;
             }

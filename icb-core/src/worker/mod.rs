@@ -18,6 +18,8 @@ mod process;
 mod records;
 mod replayed;
 mod settings;
+#[cfg(unix)]
+mod size;
 mod strategies;
 #[cfg(unix)]
 mod team;

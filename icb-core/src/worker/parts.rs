@@ -105,7 +105,9 @@ impl Worker {
         // What is promoted, and what failures there are, is found by one.
         let alone =
             settings.on_race == OnRace::Promote || settings.keep_going || settings.measured_executions > 0;
-        if settings.workers < 2 || alone {
+        // A single one only takes over from this process when that has become too large. A process that is not `cargo icb`'s has threads of its own,
+        // and is not forked unless that is asked for.
+        if alone || (settings.workers < 2 && !self.channel.is_open()) {
             return None;
         }
         let tokens = settings.tokens.as_deref().and_then(Pipe::open);

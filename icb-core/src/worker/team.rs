@@ -3,12 +3,14 @@
 //!
 //! A fork is taken between two executions. It has the closure, and everything else, as they are here, so that nothing has to
 //! lead there again. A thread for each process hands it a few items at a time and takes back what they came to; a
-//! process that dies has its items done here, where it is seen how.
+//! process that dies has its items done here, where it is seen how. One that has become too large, because executions
+//! leave memory behind that is never freed, leaves, and another takes its place.
 
 use super::beside;
 use super::board::Shared;
 use super::line::hand_out;
-use crate::reduction::{Crew, Done, Item, Look, News};
+use super::size::Size;
+use crate::reduction::{Crew, Done, Item, Look, News, Wants};
 use crate::runtime::files_are_made;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +31,8 @@ pub(super) struct Team<'a> {
     tokens: Option<Arc<dyn Tokens>>,
     /// Set while nothing runs here.
     resting: Arc<AtomicBool>,
+    /// How large this process has become, as long as it does everything.
+    alone: Option<Size>,
     members: Vec<Member>,
     shared: Arc<Shared>,
     started: bool,
@@ -59,13 +63,29 @@ unsafe fn fork_unnoticed() -> libc::pid_t {
 }
 
 struct Member {
-    pid: libc::pid_t,
+    /// `None`: it has been waited for.
+    pid: Option<libc::pid_t>,
     thread: Option<JoinHandle<()>>,
 }
 
+impl Member {
+    /// Ends the process, if it is still there.
+    fn end(&mut self) {
+        let Some(pid) = self.pid.take() else { return };
+        // SAFETY: a child of this process that has not been waited for.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+        if let Some(thread) = self.thread.take() {
+            // It has nothing left to say.
+            let _ = thread.join();
+        }
+        // SAFETY: waits for that child; a null status is allowed.
+        unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+    }
+}
+
 impl<'a> Team<'a> {
-    /// A team of so many processes, which are started when there is something to share out. `resting` is set while the
-    /// search waits for them.
+    /// A team of so many processes, which are started when there is something to share out; a single one, when this process has become
+    /// much larger than it is now. `resting` is set while the search waits for them.
     pub(super) fn new(
         count: usize,
         tokens: Option<Arc<dyn Tokens>>,
@@ -73,43 +93,71 @@ impl<'a> Team<'a> {
         serve: Serve<'a>,
     ) -> Self {
         let shared = Arc::default();
-        Team { count, serve, tokens, resting, members: Vec::new(), shared, started: false }
+        let alone = (count < 2).then(Size::now);
+        Team { count, serve, tokens, resting, alone, members: Vec::new(), shared, started: false }
     }
 
     /// Starts the processes. If that fails there are fewer, or none.
     fn start(&mut self) {
         self.started = true;
-        let mut streams = Vec::new();
         // What the test makes in the file system has the same names in all processes, which would meet there.
         let count = if files_are_made() { 0 } else { self.count };
-        for _ in 0..count {
-            let Ok((here, there)) = UnixStream::pair() else { break };
-            let parent = std::process::id();
-            // SAFETY: the child does nothing but explore, on this thread, and ends without returning from here. What it
-            // needs of the other threads' state is the allocator, which the C library makes safe across a fork; no execution
-            // is under way.
-            let pid = unsafe { fork_unnoticed() };
-            match pid {
-                -1 => break,
-                0 => {
-                    drop(here);
-                    streams.clear();
-                    self.be_child(parent, there);
-                }
-                _ => streams.push((pid, here)),
-            }
+        // All of them before the first thread: no other is then at work while this process is forked.
+        let mut streams = Vec::new();
+        while streams.len() < count
+            && let Some(new) = self.fork(&mut streams)
+        {
+            streams.push(new);
         }
         self.shared.lock().alive = streams.len();
         for (index, (pid, stream)) in streams.into_iter().enumerate() {
-            let shared = self.shared.clone();
-            // The first works in place of this process, which waits meanwhile.
-            let tokens = self.tokens.clone().filter(|_| index > 0);
-            let hand = move || hand_out(stream, &shared, tokens.as_deref());
-            let thread = beside::start("icb-team", hand);
-            if thread.is_err() {
+            let thread = self.attend(index, stream);
+            self.members.push(Member { pid: Some(pid), thread });
+        }
+    }
+
+    /// One more process, and the line to it. It has no use for the `others` lines.
+    fn fork(&self, others: &mut Vec<(libc::pid_t, UnixStream)>) -> Option<(libc::pid_t, UnixStream)> {
+        let (here, there) = UnixStream::pair().ok()?;
+        let parent = std::process::id();
+        // SAFETY: the child does nothing but explore, on this thread, and ends without returning from here. What it
+        // needs of the other threads' state is the allocator, which the C library makes safe across a fork; no execution
+        // is under way.
+        match unsafe { fork_unnoticed() } {
+            -1 => None,
+            0 => {
+                drop(here);
+                others.clear();
+                self.be_child(parent, there);
+            }
+            pid => Some((pid, here)),
+        }
+    }
+
+    /// A thread that hands items to the process with this number.
+    fn attend(&self, index: usize, stream: UnixStream) -> Option<JoinHandle<()>> {
+        let shared = self.shared.clone();
+        // The first works in place of this process, which waits meanwhile.
+        let tokens = self.tokens.clone().filter(|_| index > 0);
+        let hand = move || hand_out(index, stream, &shared, tokens.as_deref());
+        let thread = beside::start("icb-team", hand).ok();
+        if thread.is_none() {
+            self.shared.lock().alive -= 1;
+        }
+        thread
+    }
+
+    /// Others take the places of those that have left. (The lines to the rest are open in them too, which on Linux end with this process anyway;
+    /// elsewhere nobody leaves.)
+    fn replace(&mut self, left: Vec<usize>) {
+        for index in left {
+            self.members[index].end();
+            if let Some((pid, stream)) = self.fork(&mut Vec::new()) {
+                let thread = self.attend(index, stream);
+                self.members[index] = Member { pid: Some(pid), thread };
+            } else {
                 self.shared.lock().alive -= 1;
             }
-            self.members.push(Member { pid, thread: thread.ok() });
         }
     }
 
@@ -133,6 +181,15 @@ impl<'a> Team<'a> {
 }
 
 impl Crew for Team<'_> {
+    fn wants(&mut self) -> Wants {
+        let Some(size) = &mut self.alone else { return Wants::New };
+        if !size.is_too_large() {
+            return Wants::Nothing;
+        }
+        self.alone = None;
+        Wants::All
+    }
+
     fn offer(&mut self, bound: u32, items: &[(u64, Item)]) {
         if !self.started {
             self.start();
@@ -142,13 +199,25 @@ impl Crew for Team<'_> {
     }
 
     fn found(&mut self, keys: &[u128]) {
+        if self.alone.is_some() {
+            return;
+        }
         self.shared.lock().note_found(keys);
     }
 
     fn look(&mut self, _: u64, item: &Item) -> Look {
+        if self.alone.is_some() {
+            return Look::Here;
+        }
         let key = item.key();
-        let mut board = self.shared.lock();
         loop {
+            let mut board = self.shared.lock();
+            if !board.left.is_empty() {
+                let left = std::mem::take(&mut board.left);
+                drop(board);
+                self.replace(left);
+                continue;
+            }
             let was_far_ahead = board.is_far_ahead();
             if let Some(look) = board.look(key) {
                 if was_far_ahead {
@@ -164,8 +233,7 @@ impl Crew for Team<'_> {
             self.resting.store(true, Ordering::Relaxed);
             let waited = self.shared.arrived.wait_timeout(board, WAIT);
             self.resting.store(false, Ordering::Relaxed);
-            let (after, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            board = after;
+            let (mut board, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             board.needed = None;
             if timeout.timed_out() {
                 return board.look(key).unwrap_or(Look::Pending);
@@ -173,7 +241,10 @@ impl Crew for Team<'_> {
         }
     }
 
-    fn commit(&mut self, _: u64, item: &Item, _: &Done) {
+    fn commit(&mut self, _: u64, item: &Item, done: &Done) {
+        if let Some(size) = &mut self.alone {
+            return size.note(done.figures.trail.len());
+        }
         self.shared.lock().forget(item.key());
     }
 
@@ -190,15 +261,6 @@ impl Drop for Team<'_> {
     fn drop(&mut self) {
         self.shared.lock().over = true;
         self.shared.changed.notify_all();
-        for member in &mut self.members {
-            // SAFETY: a child of this process that has not been waited for.
-            unsafe { libc::kill(member.pid, libc::SIGKILL) };
-            if let Some(thread) = member.thread.take() {
-                // It has nothing left to say.
-                let _ = thread.join();
-            }
-            // SAFETY: waits for that child; a null status is allowed.
-            unsafe { libc::waitpid(member.pid, std::ptr::null_mut(), 0) };
-        }
+        self.members.iter_mut().for_each(Member::end);
     }
 }
