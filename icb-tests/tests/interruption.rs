@@ -68,6 +68,21 @@ fn icb_when(arguments: &str, sign: &str, signal: &str) -> (Option<i32>, String) 
     (child.wait().unwrap().code(), text)
 }
 
+/// Runs the tool to its end. The most memory that one of its processes has had, in MiB.
+#[cfg(target_os = "linux")]
+fn measured(arguments: &str) -> (i32, String, i64) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let child = command(arguments).stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
+    let text = std::io::read_to_string(reader).unwrap();
+    let mut status = 0;
+    // SAFETY: all zeros is a value of this type.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: a child that has not been waited for; both pointers are to variables of this frame.
+    let ended = unsafe { libc::wait4(child.id() as libc::pid_t, &raw mut status, 0, &raw mut used) };
+    assert!(ended > 0 && libc::WIFEXITED(status), "{text}");
+    (libc::WEXITSTATUS(status), text, used.ru_maxrss / 1024)
+}
+
 /// The lines of the summary, without the times.
 fn figures(text: &str) -> Vec<String> {
     let summary = text.lines().skip_while(|line| *line != "Summary").skip(1);
@@ -105,6 +120,23 @@ fn killed(count: usize, mut time: Duration, arguments: &str) -> usize {
 fn a_run_that_is_killed_again_and_again_comes_to_the_same() {
     let _alone = tool::alone();
     killed(5, Duration::from_millis(900), "test few_counters stack --max-bound 4");
+}
+
+/// Two gigabytes, if no process ended before the search does.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_executions_leave_behind_does_not_fill_the_machine() {
+    let _alone = tool::alone();
+    let (code, without) = icb("test few_counters --max-bound 3");
+    assert_eq!(code, 0, "{without}");
+    for jobs in [1, 2] {
+        let arguments = format!("test left_behind --max-bound 3 -j {jobs}");
+        let (code, text, most) = measured(&arguments);
+        let found = figures(&text.replace("left_behind", "few_counters"));
+        assert_eq!((code, found), (0, figures(&without)), "{text}");
+        println!("{most} MiB at most with {jobs}");
+        assert!((50..600).contains(&most), "{most} MiB with {jobs}");
+    }
 }
 
 #[test]

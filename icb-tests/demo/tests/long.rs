@@ -19,6 +19,16 @@ fn few_counters() {
     model(|| counter_racy(4, 2));
 }
 
+/// What each execution allocates, nobody ever frees.
+#[test]
+#[ignore = "for `cargo icb test --ignored`"]
+fn left_behind() {
+    model(|| {
+        Box::leak(vec![1_u8; 60_000].into_boxed_slice());
+        counter_racy(4, 2);
+    });
+}
+
 /// Not that long.
 #[test]
 #[ignore = "for `cargo icb test --ignored`"]
