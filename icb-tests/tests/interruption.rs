@@ -70,6 +70,7 @@ fn icb_when(arguments: &str, sign: &str, signal: &str) -> (Option<i32>, String) 
 
 /// Runs the tool to its end. The most memory that one of its processes has had, in MiB.
 #[cfg(target_os = "linux")]
+#[expect(clippy::zombie_processes, reason = "`wait4` waits for it")]
 fn measured(arguments: &str) -> (i32, String, i64) {
     let (reader, writer) = std::io::pipe().unwrap();
     let child = command(arguments).stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
