@@ -49,6 +49,8 @@ pub(super) struct Board {
     pub(super) alive: usize,
     /// Those that are to be replaced, by their numbers.
     pub(super) left: Vec<usize>,
+    /// The one whose thread may end: it is about to be joined.
+    pub(super) dismissed: Option<usize>,
     /// Counts dismissals: what was assigned before the last one is of no use.
     epoch: u64,
     pub(super) over: bool,
@@ -70,6 +72,15 @@ enum Fate {
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, Board> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The thread of this process waits to be joined. A thread that ends holds locks of `std`, and changes what `std` keeps in statics: no process may
+    /// be forked meanwhile, and no execution run.
+    pub(super) fn wait_to_end(&self, member: usize) {
+        let mut board = self.lock();
+        while !board.over && board.dismissed != Some(member) {
+            board = self.changed.wait(board).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 
@@ -243,6 +254,11 @@ impl Board {
         self.waiting.insert(rank, (key, item));
     }
 
+    /// Whether nobody does the item yet, though somebody is to.
+    pub(super) fn is_waiting(&self, key: u128) -> bool {
+        matches!(self.fates.get(&key), Some(Fate::Waiting(_)))
+    }
+
     /// So much is done before its turn that nothing is begun but what the search waits for.
     pub(super) fn is_far_ahead(&self) -> bool {
         self.done_count >= MAX_AHEAD
@@ -270,15 +286,13 @@ impl Board {
         items
     }
 
-    /// The item that a process is to do next: the first; or, where so much is done before its turn, only what the search waits for.
+    /// The item that a process is to do next: what the search waits for; else the first, unless much is done before its turn.
     fn next_waiting(&self) -> Option<&Rank> {
-        if !self.is_far_ahead() {
-            return self.waiting.first_key_value().map(|(rank, _)| rank);
+        if let Some(Fate::Waiting(rank)) = self.needed.and_then(|key| self.fates.get(&key)) {
+            return Some(rank);
         }
-        match self.fates.get(&self.needed?)? {
-            Fate::Waiting(rank) => Some(rank),
-            _ => None,
-        }
+        let (first, _) = self.waiting.first_key_value().filter(|_| !self.is_far_ahead())?;
+        Some(first)
     }
 
     /// Whether there is something for a process to do.

@@ -22,9 +22,14 @@ const DONE: u8 = 1;
 const BEGUN: u8 = 2;
 const LEAVES: u8 = 3;
 
-/// Hands items to one process for as long as there are any. The process is given the next ones before it has answered for
-/// those that it is at, so that it need not wait for them.
+/// Hands items to one process until it is over, or the process has gone and its place is taken. The process is given the next ones before it has
+/// answered for those that it is at, so that it need not wait for them.
 pub(super) fn hand_out(member: usize, stream: UnixStream, shared: &Shared, tokens: Option<&dyn Tokens>) {
+    hand_out_to_the_end(member, stream, shared, tokens);
+    shared.wait_to_end(member);
+}
+
+fn hand_out_to_the_end(member: usize, stream: UnixStream, shared: &Shared, tokens: Option<&dyn Tokens>) {
     let mut line = Line {
         member,
         stream: BufReader::new(stream),
@@ -50,7 +55,7 @@ pub(super) fn hand_out(member: usize, stream: UnixStream, shared: &Shared, token
             }
             Answer::Leaves => return line.leave(shared, tokens),
         };
-        let Some(asked) = line.asked.pop_front() else { return };
+        let Some(asked) = line.asked.pop_front() else { return line.give_up(shared, tokens) };
         if let Some(tokens) = tokens.filter(|_| line.asked.is_empty()) {
             tokens.give();
         }
@@ -152,7 +157,7 @@ pub(super) fn serve(
 ) -> io::Result<()> {
     let mut before = Item::root();
     let mut answers = Answers { bytes: Vec::new(), sent: Instant::now() };
-    let mut size = Size::default();
+    let mut size = Size::new();
     while let Some(bytes) = receive(&mut stream)? {
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let mut reader = Reader::new(&bytes);

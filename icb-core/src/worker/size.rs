@@ -3,36 +3,57 @@
 
 /// A process is too large when it has grown by so many bytes.
 const MAX_GROWTH: u64 = 128 << 20;
-/// Executions between two looks.
-const BETWEEN_LOOKS: usize = 1_024;
+/// Executions between two looks: so few where it grows, so many where it does not.
+const BETWEEN_LOOKS: std::ops::RangeInclusive<usize> = 32..=1_024;
+/// It grows if there are so many bytes more than at the last look.
+const NOTABLE: u64 = 1 << 20;
+/// What the search itself keeps of an execution (its state), in bytes, at most.
+const KEPT_OF_EXECUTION: u64 = 64;
 
 /// How far this process has grown.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Size {
-    executions: usize,
+    /// Since the last look, and in all.
+    executions: (usize, u64),
+    /// The next look comes after so many.
+    stride: usize,
     /// In bytes, when growing began. `None`: it is looked at after the next executions; what they need, whatever they do, does not count.
     at_first: Option<u64>,
+    latest: u64,
+    /// For each execution, in bytes.
+    allowance: u64,
 }
 
 impl Size {
-    /// Grows from now on.
-    pub(super) fn now() -> Self {
-        Size { executions: 0, at_first: resident() }
+    /// Of a process that runs executions and keeps nothing of them.
+    pub(super) const fn new() -> Self {
+        Size { executions: (0, 0), stride: *BETWEEN_LOOKS.start(), at_first: None, latest: 0, allowance: 0 }
+    }
+
+    /// Of this process, which searches as well, from now on.
+    pub(super) fn of_the_search() -> Self {
+        let now = resident();
+        Size { at_first: now, latest: now.unwrap_or(0), allowance: KEPT_OF_EXECUTION, ..Size::new() }
     }
 
     /// So many executions have been run.
     pub(super) fn note(&mut self, executions: usize) {
-        self.executions += executions;
+        self.executions.0 += executions;
+        self.executions.1 += executions as u64;
     }
 
     /// Whether it has grown too far, as far as is known; looks now and then.
     pub(super) fn is_too_large(&mut self) -> bool {
-        if self.at_first.is_some() && self.executions < BETWEEN_LOOKS {
+        if self.at_first.is_some() && self.executions.0 < self.stride {
             return false;
         }
-        self.executions = 0;
+        self.executions.0 = 0;
         let Some(now) = resident() else { return false };
-        now > *self.at_first.get_or_insert(now) + MAX_GROWTH
+        let at_first = *self.at_first.get_or_insert(now);
+        let (least, most) = (*BETWEEN_LOOKS.start(), *BETWEEN_LOOKS.end());
+        self.stride = if now > self.latest + NOTABLE { least } else { (2 * self.stride).min(most) };
+        self.latest = now;
+        now > at_first + MAX_GROWTH + self.allowance * self.executions.1
     }
 }
 
@@ -56,14 +77,18 @@ mod tests {
 
     #[test]
     fn what_has_grown_is_seen_after_some_executions() {
-        let mut size = Size::now();
+        let mut early = Size::of_the_search();
+        let mut spare = Size::of_the_search();
         let large = vec![1_u8; 2 * MAX_GROWTH as usize];
-        assert!(!size.is_too_large());
-        size.note(BETWEEN_LOOKS);
-        assert!(size.is_too_large());
-        let mut later = Size::default();
+        assert!(!early.is_too_large());
+        early.note(1_024);
+        assert!(early.is_too_large());
+        // The search keeps as much of so many executions.
+        spare.note(4 * MAX_GROWTH as usize / KEPT_OF_EXECUTION as usize);
+        assert!(!spare.is_too_large());
+        let mut later = Size::new();
         assert!(!later.is_too_large());
-        later.note(BETWEEN_LOOKS);
+        later.note(1_024);
         assert!(!later.is_too_large());
         drop(large);
     }

@@ -21,6 +21,9 @@ use std::time::Duration;
 /// How long the search waits before it looks at the clock again.
 const WAIT: Duration = Duration::from_millis(50);
 
+/// So many times in a row a process may not be replaced before there is one less.
+const MAX_FAILED_FORKS: u32 = 20;
+
 /// What a new process does with its end of the line.
 pub(super) type Serve<'a> = Box<dyn Fn(UnixStream) + 'a>;
 
@@ -36,6 +39,7 @@ pub(super) struct Team<'a> {
     members: Vec<Member>,
     shared: Arc<Shared>,
     started: bool,
+    failed_forks: u32,
 }
 
 /// Leave to run, where processes of several tests share the cores.
@@ -93,8 +97,18 @@ impl<'a> Team<'a> {
         serve: Serve<'a>,
     ) -> Self {
         let shared = Arc::default();
-        let alone = (count < 2).then(Size::now);
-        Team { count, serve, tokens, resting, alone, members: Vec::new(), shared, started: false }
+        let alone = (count < 2).then(Size::of_the_search);
+        Team {
+            count,
+            serve,
+            tokens,
+            resting,
+            alone,
+            members: Vec::new(),
+            shared,
+            started: false,
+            failed_forks: 0,
+        }
     }
 
     /// Starts the processes. If that fails there are fewer, or none.
@@ -151,12 +165,23 @@ impl<'a> Team<'a> {
     /// elsewhere nobody leaves.)
     fn replace(&mut self, left: Vec<usize>) {
         for index in left {
+            self.shared.lock().dismissed = Some(index);
+            self.shared.changed.notify_all();
             self.members[index].end();
+            self.shared.lock().dismissed = None;
             if let Some((pid, stream)) = self.fork(&mut Vec::new()) {
+                self.failed_forks = 0;
                 let thread = self.attend(index, stream);
                 self.members[index] = Member { pid: Some(pid), thread };
+                continue;
+            }
+            let mut board = self.shared.lock();
+            if self.failed_forks < MAX_FAILED_FORKS {
+                // There may be memory for it later.
+                board.left.push(index);
+                self.failed_forks += 1;
             } else {
-                self.shared.lock().alive -= 1;
+                board.alive -= 1;
             }
         }
     }
@@ -210,42 +235,38 @@ impl Crew for Team<'_> {
             return Look::Here;
         }
         let key = item.key();
-        loop {
-            let mut board = self.shared.lock();
-            if !board.left.is_empty() {
-                let left = std::mem::take(&mut board.left);
-                drop(board);
-                self.replace(left);
-                continue;
-            }
-            let was_far_ahead = board.is_far_ahead();
-            if let Some(look) = board.look(key) {
-                if was_far_ahead {
-                    self.shared.changed.notify_all();
-                }
-                return look;
-            }
-            board.needed = Some(key);
+        let left = std::mem::take(&mut self.shared.lock().left);
+        self.replace(left);
+        let mut board = self.shared.lock();
+        let was_far_ahead = board.is_far_ahead();
+        if let Some(look) = board.look(key) {
             if was_far_ahead {
-                // Nothing else is begun now.
                 self.shared.changed.notify_all();
             }
-            self.resting.store(true, Ordering::Relaxed);
-            let waited = self.shared.arrived.wait_timeout(board, WAIT);
-            self.resting.store(false, Ordering::Relaxed);
-            let (mut board, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            board.needed = None;
-            if timeout.timed_out() {
-                return board.look(key).unwrap_or(Look::Pending);
-            }
+            return look;
         }
+        board.needed = Some(key);
+        if board.is_waiting(key) {
+            self.shared.changed.notify_all();
+        }
+        self.resting.store(true, Ordering::Relaxed);
+        let waited = self.shared.arrived.wait_timeout(board, WAIT);
+        self.resting.store(false, Ordering::Relaxed);
+        waited.unwrap_or_else(PoisonError::into_inner).0.needed = None;
+        // The search looks at the clock, and then here again.
+        Look::Pending
     }
 
     fn commit(&mut self, _: u64, item: &Item, done: &Done) {
         if let Some(size) = &mut self.alone {
             return size.note(done.figures.trail.len());
         }
-        self.shared.lock().forget(item.key());
+        let mut board = self.shared.lock();
+        let was_far_ahead = board.is_far_ahead();
+        board.forget(item.key());
+        if was_far_ahead {
+            self.shared.changed.notify_all();
+        }
     }
 
     fn news(&mut self, tell: &mut dyn FnMut(u128, News<'_>)) {
