@@ -33,7 +33,9 @@ use crate::worker::process::{self, Launch, Outcome, Stop};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use icb_core::trace::table::without_registries;
-use icb_core::trace::{BoundReport, Failure, FailureKind, Message, SourceLocation, StrategyKind};
+use icb_core::trace::{
+    BoundReport, Failure, FailureKind, Message, ScheduleEntry, SourceLocation, StrategyKind,
+};
 use progress::lock;
 use std::collections::BTreeMap;
 use std::io;
@@ -455,9 +457,11 @@ fn left_out(build: &Build) -> Vec<LeftOut> {
 /// passes for real, within so many seconds, there is nothing to explore.
 fn may_pass_for_real(failure: &Failure, thread_count: u32, most: f64) -> Option<(String, f64)> {
     let schedule = &failure.schedule;
-    // Others may be there that have not begun.
-    let is_only =
-        thread_count == 1 && schedule.has_one_thread() && schedule.step_count() == schedule.entries().len();
+    // Others may be there that have not begun. Where a step has several outcomes, it was the first.
+    let is_first = |entry: &ScheduleEntry| {
+        matches!(entry, ScheduleEntry::Run { .. } | ScheduleEntry::Branch { index: 0, .. })
+    };
+    let is_only = thread_count == 1 && schedule.has_one_thread() && schedule.entries().iter().all(is_first);
     if !is_only || failure.bound > 0 || failure.execution > 1 {
         return None;
     }

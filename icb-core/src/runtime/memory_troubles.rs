@@ -93,7 +93,7 @@ impl Execution {
             return;
         }
         match trouble {
-            Trouble::Race(_) if errno::is_at(hooked.address) => {}
+            Trouble::Race(_) if errno::is_at(hooked.address) || is_of_streams(hooked.address) => {}
             Trouble::Race(earlier) if !self.is_of_program(earlier.place) => {}
             Trouble::Race(earlier) if self.settings.promote => {
                 self.promote_granule(earlier.address / GRANULE)
@@ -249,6 +249,13 @@ pub(super) fn side(access: &RaceAccess, verb: &str) -> String {
         Some(location) => format!("{verb} by {} at {location}", access.thread),
         None => format!("{verb} by {}", access.thread),
     }
+}
+
+/// Whether this is `std`'s own memory of `stdin`, `stdout` or `stderr`, of which parts are inlined into the program: their locks are not mirrored, and
+/// exclude nobody here.
+fn is_of_streams(address: usize) -> bool {
+    let symbol = super::allocator::aside(|| super::image::symbol(std::ptr::without_provenance(address)));
+    symbol.is_some_and(|(name, _)| name.starts_with("std::io::stdio::"))
 }
 
 /// The static that the address is in: `the static app::COUNT`.

@@ -95,7 +95,12 @@ mod explored {
         let name = desc.name.to_string();
         let explore = move || {
             icb_std::model::name_first_thread(&name);
-            Builder::new().check(move || execution(body, expected));
+            // Where a panic is expected, that of another thread may be what it comes of.
+            let builder = match expected {
+                ShouldPanic::No => Builder::new(),
+                _ => Builder::new().allow_unjoined_panics(true),
+            };
+            builder.check(move || execution(body, expected));
             Ok(())
         };
         TestDescAndFn { desc, testfn: DynTestFn(Keeper::new(explore)) }
