@@ -93,8 +93,9 @@ impl Execution {
             return;
         }
         match trouble {
-            Trouble::Race(_) if errno::is_at(hooked.address) || is_of_streams(hooked.address) => {}
+            Trouble::Race(_) if errno::is_at(hooked.address) => {}
             Trouble::Race(earlier) if !self.is_of_program(earlier.place) => {}
+            Trouble::Race(_) if is_of_streams(hooked.address) => {}
             Trouble::Race(earlier) if self.settings.promote => {
                 self.promote_granule(earlier.address / GRANULE)
             }

@@ -210,7 +210,7 @@ impl Board {
     /// The process with this number has left, and had been asked for these: somebody else does them, and another process takes its place.
     pub(super) fn put_back(&mut self, member: usize, asked: impl IntoIterator<Item = Asked>) {
         for Asked { key, rank, item, epoch } in asked {
-            if epoch == self.epoch && matches!(self.fates.get(&key), Some(Fate::Assigned)) {
+            if self.is_assigned(key, epoch) {
                 self.add(rank, key, item);
             }
         }
@@ -219,7 +219,7 @@ impl Board {
 
     /// What has become of an item; `None`: to be done here. Whether somebody wants to know.
     fn take(&mut self, key: u128, epoch: u64, done: Option<Done>) -> bool {
-        if epoch != self.epoch || !matches!(self.fates.get(&key), Some(Fate::Assigned)) {
+        if !self.is_assigned(key, epoch) {
             return false;
         }
         if let Some(news) = self.news.as_mut().filter(|_| done.is_some()) {
@@ -252,6 +252,11 @@ impl Board {
     fn add(&mut self, rank: Rank, key: u128, item: Item) {
         self.fates.insert(key, Fate::Waiting(rank.clone()));
         self.waiting.insert(rank, (key, item));
+    }
+
+    /// Whether some process is to answer for the item, and what it says is of use.
+    fn is_assigned(&self, key: u128, epoch: u64) -> bool {
+        epoch == self.epoch && matches!(self.fates.get(&key), Some(Fate::Assigned))
     }
 
     /// Whether nobody does the item yet, though somebody is to.

@@ -4,7 +4,7 @@
 /// A process is too large when it has grown by so many bytes.
 const MAX_GROWTH: u64 = 128 << 20;
 /// Executions between two looks: so few where it grows, so many where it does not.
-const BETWEEN_LOOKS: std::ops::RangeInclusive<usize> = 32..=1_024;
+const BETWEEN_LOOKS: std::ops::RangeInclusive<u64> = 32..=1_024;
 /// It grows if there are so many bytes more than at the last look.
 const NOTABLE: u64 = 1 << 20;
 /// What the search itself keeps of an execution (its state), in bytes, at most.
@@ -13,11 +13,12 @@ const KEPT_OF_EXECUTION: u64 = 64;
 /// How far this process has grown.
 #[derive(Debug)]
 pub(super) struct Size {
-    /// Since the last look, and in all.
-    executions: (usize, u64),
-    /// The next look comes after so many.
-    stride: usize,
-    /// In bytes, when growing began. `None`: it is looked at after the next executions; what they need, whatever they do, does not count.
+    executions: u64,
+    /// It is looked at after so many,
+    look_at: u64,
+    /// and then after so many more.
+    stride: u64,
+    /// In bytes, when growing began. `None`: that is when it is looked at first; what the executions before need, whatever they do, does not count.
     at_first: Option<u64>,
     latest: u64,
     /// For each execution, in bytes.
@@ -27,33 +28,39 @@ pub(super) struct Size {
 impl Size {
     /// Of a process that runs executions and keeps nothing of them.
     pub(super) const fn new() -> Self {
-        Size { executions: (0, 0), stride: *BETWEEN_LOOKS.start(), at_first: None, latest: 0, allowance: 0 }
+        let stride = *BETWEEN_LOOKS.start();
+        Size { executions: 0, look_at: 0, stride, at_first: None, latest: 0, allowance: 0 }
     }
 
     /// Of this process, which searches as well, from now on.
     pub(super) fn of_the_search() -> Self {
         let now = resident();
-        Size { at_first: now, latest: now.unwrap_or(0), allowance: KEPT_OF_EXECUTION, ..Size::new() }
+        Size {
+            look_at: *BETWEEN_LOOKS.start(),
+            at_first: now,
+            latest: now.unwrap_or(0),
+            allowance: KEPT_OF_EXECUTION,
+            ..Size::new()
+        }
     }
 
     /// So many executions have been run.
     pub(super) fn note(&mut self, executions: usize) {
-        self.executions.0 += executions;
-        self.executions.1 += executions as u64;
+        self.executions += executions as u64;
     }
 
     /// Whether it has grown too far, as far as is known; looks now and then.
     pub(super) fn is_too_large(&mut self) -> bool {
-        if self.at_first.is_some() && self.executions.0 < self.stride {
+        if self.executions < self.look_at {
             return false;
         }
-        self.executions.0 = 0;
         let Some(now) = resident() else { return false };
         let at_first = *self.at_first.get_or_insert(now);
         let (least, most) = (*BETWEEN_LOOKS.start(), *BETWEEN_LOOKS.end());
         self.stride = if now > self.latest + NOTABLE { least } else { (2 * self.stride).min(most) };
+        self.look_at = self.executions + self.stride;
         self.latest = now;
-        now > at_first + MAX_GROWTH + self.allowance * self.executions.1
+        now > at_first + MAX_GROWTH + self.allowance * self.executions
     }
 }
 
