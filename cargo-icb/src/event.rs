@@ -179,6 +179,9 @@ impl Record {
         if self.any(|figures| figures.weak_memory) {
             proved += ", under weak memory (stale values)";
         }
+        if self.any(|figures| figures.isolated) {
+            proved += ", each in a process of its own";
+        }
         if self.any(|figures| figures.one_assignment) {
             proved +=
                 ", with one assignment of the random numbers that it depends on (--random-seed: another)";

@@ -197,6 +197,18 @@ pub(crate) struct Search {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check_frees: Option<bool>,
+    /// Each execution has a process of its own, where nothing is left of earlier ones; slow [default: where a test that knows nothing of icb diverges]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_ISOLATED"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) isolated: Option<bool>,
     /// A panic in a thread that nobody joins is no failure, as under `cargo test`
     #[arg(
         long,
@@ -265,6 +277,7 @@ impl Search {
         set("ICB_RANDOM_SEED", self.random_seed.map(|seed| seed.to_string()));
         set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
         set("ICB_CHECK_FREES", self.check_frees.map(|yes| u8::from(yes).to_string()));
+        set("ICB_ISOLATED", self.isolated.map(|yes| u8::from(yes).to_string()));
         set("ICB_ALLOW_UNJOINED_PANICS", self.allow_unjoined_panics.map(|yes| u8::from(yes).to_string()));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
         set("ICB_MAX_STEPS", self.max_steps.map(|n| n.to_string()));
@@ -296,10 +309,15 @@ impl Search {
         let is_kiss = self.strategy() == StrategyKind::StackDiscipline;
         let given =
             [("--sequential", self.sequential == Some(true)), ("--max-pending", self.max_pending.is_some())];
-        match given.into_iter().find(|(_, given)| *given && !is_kiss) {
-            Some((option, _)) => Err(Error::Usage(format!(
+        if let Some((option, _)) = given.into_iter().find(|(_, given)| *given && !is_kiss) {
+            return Err(Error::Usage(format!(
                 "{option} is for the strategy kiss only, and this is {}; add --strategy kiss, or leave {option} out",
                 self.strategy()
+            )));
+        }
+        match self.searched_alone().filter(|_| self.isolated == Some(true)) {
+            Some(other) => Err(Error::Usage(format!(
+                "--isolated: executions have processes of their own in the default search only, and {other} asks for another; leave out one of them"
             ))),
             None => Ok(()),
         }
@@ -320,6 +338,7 @@ impl Search {
             random_seed: other.random_seed.or(self.random_seed),
             check_leaks: other.check_leaks.or(self.check_leaks),
             check_frees: other.check_frees.or(self.check_frees),
+            isolated: other.isolated.or(self.isolated),
             allow_unjoined_panics: other.allow_unjoined_panics.or(self.allow_unjoined_panics),
             max_executions: other.max_executions.or(self.max_executions),
             max_steps: other.max_steps.or(self.max_steps),

@@ -1,7 +1,7 @@
 //! The loop: strategy × program × limits → report. It knows neither coroutines nor the environment and prints
 //! nothing; whoever wants to know meanwhile passes a callback.
 
-use crate::observe::{Shape, Signature};
+use crate::observe::Shape;
 use crate::program::{Absorbed, Elsewhere, End, Outcome, Program, Strategy};
 use crate::trace::{BoundReport, Failure, FailureKind, Growth, Report, Stopped};
 use std::collections::HashSet;
@@ -381,14 +381,14 @@ fn run_measured(strategy: &mut dyn Strategy, program: &mut dyn Program, report: 
 
 /// Runs the execution of the default choices twice: a difference is a divergence.
 fn check_determinism(program: &mut dyn Program) -> Option<Failure> {
-    let (first, outcome) = Signature::of_default(program);
+    let (first, outcome) = program.default_execution();
     let failed = matches!(outcome.end, End::Failed(_)) || outcome.promoted;
     // A failing execution is found again by the search, and told there. Its stacks may not have been unwound, so it
     // is not run a second time here.
     if failed {
         return None;
     }
-    let (second, outcome) = Signature::of_default(program);
+    let (second, outcome) = program.default_execution();
     let difference = first.difference(&second).or_else(|| match outcome.end {
         End::Failed(failure) => Some(format!(
             "the test passed, and with the same schedule it then failed ({}): it depends on something that the first execution \

@@ -1,9 +1,7 @@
 //! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
 
 use crate::memory::window;
-use crate::program::{
-    BranchPoint, Chooser, OUTSIDE_THE_MODEL, Observer, Outcome, Place, Program, SchedulingPoint, StepEvent,
-};
+use crate::program::{BranchPoint, Chooser, OUTSIDE_THE_MODEL, Observer, Place, SchedulingPoint, StepEvent};
 use crate::trace::table::is_of_program;
 use crate::trace::{
     Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace, TracePiece,
@@ -169,7 +167,7 @@ impl Observer for Recorder<'_> {
 
 /// Chooses the default everywhere.
 #[derive(Debug, Default)]
-struct DefaultChoices;
+pub(crate) struct DefaultChoices;
 
 impl Chooser for DefaultChoices {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
@@ -198,6 +196,17 @@ fn is_like_value(one: Option<u64>, other: Option<u64>) -> bool {
     one == other
         || one.is_some_and(is_address) && other.is_some()
         || other.is_some_and(is_address) && one.is_some()
+}
+
+/// A piece of a signature, for another process of the same image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SignaturePiece(Piece);
+
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    Step(Noted, Option<Place>),
+    /// Whether it is as large as an address.
+    Object(bool),
 }
 
 /// Records who did what where: equal in two executions with one schedule, unless the test is nondeterministic.
@@ -238,11 +247,22 @@ impl Signature {
         ))
     }
 
-    /// That of the execution in which the default is chosen everywhere, and how that ended.
-    pub(crate) fn of_default(program: &mut dyn Program) -> (Signature, Outcome) {
-        let mut signature = Signature::new();
-        let outcome = program.run(&mut DefaultChoices, Some(&mut signature));
-        (signature, outcome)
+    /// The signature in pieces, none of which leads anywhere but to the image of this process.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = SignaturePiece> {
+        let steps = self.steps.iter().zip(&self.places);
+        let steps = steps.map(|(&noted, &place)| SignaturePiece(Piece::Step(noted, place)));
+        steps.chain(self.pointers.iter().map(|&pointer| SignaturePiece(Piece::Object(pointer))))
+    }
+
+    /// Adds the next piece of a signature.
+    pub(crate) fn add(&mut self, piece: SignaturePiece) {
+        match piece.0 {
+            Piece::Step(noted, place) => {
+                self.steps.push(noted);
+                self.places.push(place);
+            }
+            Piece::Object(pointer) => self.pointers.push(pointer),
+        }
     }
 
     /// Whether something else is done in it, whatever the values are.

@@ -4,6 +4,7 @@
 
 pub use crate::thread_set::{ThreadSet, Threads};
 
+use crate::observe::{DefaultChoices, Signature};
 use crate::trace::{
     Access, Failure, Frame, ObjectId, ObjectInfo, Operation, SourceLocation, ThreadId, ThreadInfo,
 };
@@ -487,6 +488,13 @@ pub trait Program {
     /// Runs one execution from the start.
     fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome;
 
+    /// The execution in which the default is chosen everywhere, and how it ends.
+    fn default_execution(&mut self) -> (Signature, Outcome) {
+        let mut signature = Signature::new();
+        let outcome = self.run(&mut DefaultChoices, Some(&mut signature));
+        (signature, outcome)
+    }
+
     /// Says which execution comes next, for whoever watches over the process.
     fn label(&mut self, _bound: u32, _execution: u64) {}
 }
@@ -524,6 +532,13 @@ impl Elsewhere {
         self.step_count += outcome.step_count;
         self.max_steps = self.max_steps.max(outcome.step_count);
         self.max_threads = self.max_threads.max(outcome.thread_count);
+    }
+
+    /// The first executions of it, so many at most. How many steps each has had is not known: the steps are those of all.
+    #[must_use]
+    pub fn up_to(mut self, max_executions: u64) -> Self {
+        self.trail.truncate(usize::try_from(max_executions).unwrap_or(usize::MAX));
+        self
     }
 }
 

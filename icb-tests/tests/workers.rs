@@ -1,5 +1,7 @@
 //! What is found and counted does not depend on how many processes search.
 
+#[cfg(unix)]
+use icb_std::model::{BoundReport, FailureKind};
 use icb_std::model::{Builder, Report};
 use icb_std::sync::Arc;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -47,6 +49,63 @@ fn reports_are_the_same_for_any_number_of_workers() {
         }
     }
     assert!(explore(rare_failure, 3, 2).failure.is_some());
+}
+
+#[test]
+#[cfg(unix)]
+fn executions_in_processes_of_their_own_are_the_same() {
+    let programs: [(&str, fn(), u32); 5] = [
+        ("counter", || counter_racy(2, 2), 3),
+        ("mutexes", || mutex_counter(3, 1), 2),
+        ("producers", || prodcons::run(prodcons::Version::TwoCondvars, 1, 1, 1), 2),
+        ("treiber", || treiber(2), 2),
+        ("bluetooth", || bluetooth::run(bluetooth::Version::Published, 2), 2),
+    ];
+    for (name, program, bound) in programs {
+        let search = Builder::new().max_bound(bound);
+        let together = search.explore(program);
+        for workers in [1, 2] {
+            let isolated = search.clone().isolated(true).workers(workers).explore(program);
+            let claims = |report: &Report| {
+                let of_bound = |bound: &BoundReport| (bound.states, bound.complete, bound.exhausted);
+                report.bounds.iter().map(of_bound).collect::<Vec<_>>()
+            };
+            assert_eq!(claims(&isolated), claims(&together), "{name}");
+            let shown = |report: &Report| {
+                let failure = report.failure.clone()?;
+                Some((failure.message, failure.schedule.to_string(), failure.trace.steps.len()))
+            };
+            assert_eq!(shown(&isolated), shown(&together), "{name}");
+            assert!(isolated.bounds.iter().all(|bound| bound.isolated));
+            let limited = search.clone().isolated(true).workers(workers).max_executions(5).explore(program);
+            assert_eq!(limited.execution_count(), 5, "{name}");
+            assert!(!limited.complete, "{name}");
+        }
+    }
+    assert!(Builder::new().explore(|| bluetooth::run(bluetooth::Version::Published, 2)).failure.is_some());
+}
+
+/// A global that is not of the mirrored `std` stays as an execution leaves it.
+#[test]
+#[cfg(unix)]
+fn a_process_of_its_own_finds_nothing_left_behind() {
+    static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let program = || {
+        let flag = Arc::new(AtomicUsize::new(0));
+        for _ in 0..=COUNT.fetch_add(1, SeqCst) {
+            flag.fetch_add(1, SeqCst);
+        }
+        let other = flag.clone();
+        let thread = thread::spawn(move || other.load(SeqCst));
+        flag.fetch_add(1, SeqCst);
+        assert!(thread.join().unwrap() <= 2);
+    };
+    let isolated = Builder::new().isolated(true).explore(program);
+    assert_eq!(isolated.failure, None);
+    assert!(isolated.complete && isolated.execution_count() > 1);
+    assert_eq!(COUNT.load(SeqCst), 0);
+    let together = Builder::new().explore(program).failure.unwrap();
+    assert_eq!(together.kind, FailureKind::Divergence);
 }
 
 /// Processor time of this process and of those of its children that have ended, and how much of it the system took, in seconds.

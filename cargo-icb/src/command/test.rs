@@ -22,7 +22,7 @@ use crate::report::json::LeftOut;
 use crate::report::output::Output;
 use crate::resume::{Parts, Rounds};
 use crate::runs::Recorder;
-use crate::settings::Bound;
+use crate::settings::{Bound, Search};
 use crate::shard;
 use crate::store::{Store, test_path};
 use crate::worker::budget::{self, Budget, End};
@@ -30,6 +30,7 @@ use crate::worker::flight;
 use crate::worker::plan::{Plan, Task};
 use crate::worker::pool::{self, Done};
 use crate::worker::process::{self, Launch, Outcome, Stop};
+use crate::worker::replay::{self, Replay, Replayed};
 use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use icb_core::trace::table::without_registries;
@@ -37,7 +38,7 @@ use icb_core::trace::{
     BoundReport, Failure, FailureKind, Message, ScheduleEntry, SourceLocation, StrategyKind,
 };
 use progress::lock;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -80,6 +81,7 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         parts: Mutex::default(),
         tokens: Tokens::new(&progress::work(arguments, &workspace)),
         afterwards: Mutex::default(),
+        isolated: Mutex::default(),
         narrowed: Mutex::default(),
     };
     let started = Instant::now();
@@ -123,6 +125,8 @@ struct Run<'a> {
     tokens: Tokens,
     /// Tests that have failed outside their models although those held, and at which bound.
     afterwards: Mutex<BTreeMap<usize, u32>>,
+    /// Tests that have diverged, and whose executions have processes of their own since.
+    isolated: Mutex<BTreeSet<usize>>,
     /// Tests that are searched bound by bound although their last bound was to be searched at once.
     narrowed: Mutex<BTreeMap<usize, at_once::Shown>>,
 }
@@ -132,9 +136,9 @@ impl Run<'_> {
         self.arguments.search.strategy()
     }
 
-    /// The variables with which a process searches a range of bounds.
-    fn environment(&self, min_bound: u32, max_bound: Bound) -> Vec<(&'static str, String)> {
-        let mut environment = self.arguments.search.environment();
+    /// The variables with which a process searches the bounds of a task.
+    fn environment(&self, Task { min_bound, test, max_bound }: Task) -> Vec<(&'static str, String)> {
+        let mut environment = self.search_of(test).environment();
         environment.push(("ICB_MIN_BOUND", min_bound.to_string()));
         environment.push(("ICB_MAX_BOUND", max_bound.to_string()));
         if self.arguments.max_bound == Bound::Unlimited && self.arguments.search.max_early.is_none() {
@@ -228,7 +232,13 @@ impl Run<'_> {
             let steps = steps(figures.as_ref());
             return Some(Done { verdict: self.conclude(task, figures, seconds, told, tell), steps });
         }
-        let (outcome, verdict) = self.search(task, &stop, &tell);
+        let (mut outcome, mut verdict) = self.search(task, &stop, &tell);
+        if self.is_to_be_isolated(task, &verdict) {
+            let (isolated, found) = self.search(task, &stop, &tell);
+            if self.comes_again(task, &found) {
+                (outcome, verdict) = (isolated, found);
+            }
+        }
         let figures = outcome.as_ref().and_then(figures);
         let is_stopped = matches!(verdict, Verdict::Incomplete { .. });
         let (figures, seconds) = self.together(task, figures, started.elapsed().as_secs_f64(), is_stopped);
@@ -299,9 +309,37 @@ impl Run<'_> {
         (Some(outcome), verdict)
     }
 
+    /// Whether a test is to be searched again with a process for each execution: it has diverged, and may not do so when nothing is there that
+    /// an earlier execution has left behind. From now on it is searched so.
+    fn is_to_be_isolated(&self, task: Task, verdict: &Verdict) -> bool {
+        let diverges = |failure: &Failure| failure.kind == FailureKind::Divergence;
+        let may = matches!(verdict, Verdict::Failed { failure, .. } if diverges(failure))
+            && cfg!(unix)
+            && self.tests[task.test].executable.unchanged
+            && self.arguments.search.isolated.is_none()
+            && self.arguments.search.searched_alone().is_none();
+        may && lock(&self.isolated).insert(task.test)
+    }
+
+    /// Whether what was found of a test that diverges otherwise can be relied on: a failure comes again.
+    fn comes_again(&self, task: Task, verdict: &Verdict) -> bool {
+        let Verdict::Failed { model, failure } = verdict else { return true };
+        let directory = self.directory(task).join("replay");
+        let (test, search) = (&self.tests[task.test], &self.search_of(task.test));
+        let replay = Replay { test, model: *model, schedule: &failure.schedule, search, directory };
+        matches!(replay::run(replay), Replayed::Fails(_))
+    }
+
+    /// How a test is searched.
+    fn search_of(&self, test: usize) -> Search {
+        let search = self.arguments.search.clone();
+        let isolated = lock(&self.isolated).contains(&test).then_some(true);
+        Search { isolated: isolated.or(search.isolated), ..search }
+    }
+
     /// The variables of a task's process.
     fn environment_of(&self, task: Task, executions_left: Option<u64>) -> Vec<(&'static str, String)> {
-        let mut environment = self.environment(task.min_bound, task.max_bound);
+        let mut environment = self.environment(task);
         if self.is_at_once(task) {
             environment.push(("ICB_AT_ONCE", "1".to_owned()));
         }

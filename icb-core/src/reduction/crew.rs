@@ -11,6 +11,11 @@ pub trait Crew {
         Wants::New
     }
 
+    /// Whether the first item of a bound is theirs as well: the search does nothing itself that they can do.
+    fn does_everything(&self) -> bool {
+        false
+    }
+
     /// These items of a bound wait. The last is needed first, and before all that were offered earlier.
     fn offer(&mut self, bound: u32, items: &[(u64, Item)]);
 
@@ -23,7 +28,7 @@ pub trait Crew {
     /// The item has come to this.
     fn commit(&mut self, _number: u64, _item: &Item, _done: &Done) {}
 
-    /// What has been done of an item that is to be done here.
+    /// What has been done of an item that is to be done here, which is what happens next.
     fn begun(&mut self, _item: &Item) -> Option<Arc<[u8]>> {
         None
     }

@@ -76,6 +76,17 @@ pub struct Done {
     pub cut: bool,
 }
 
+/// What one execution of an item has come to.
+#[derive(Debug)]
+pub enum Ran {
+    /// The item is over.
+    Done(Box<Done>),
+    /// It is not: where it stands, for [`Item::begun`].
+    Begun(Vec<u8>),
+    /// Something happened that whoever owns the search has to see.
+    Ended(Box<Outcome>),
+}
+
 impl Doing {
     /// Items of this search.
     #[must_use]
@@ -209,6 +220,34 @@ impl Doing {
             }
             done.figures.note(&outcome);
         }
+    }
+}
+
+impl Doing {
+    /// Does the next execution of an item only, if there is one.
+    pub fn run_one(&mut self, item: Item, program: &mut dyn Program) -> Ran {
+        self.search.take_cut();
+        let mut done = self.enter(item);
+        let mut begun = None;
+        let remains = loop {
+            if let Some(remains) = self.prepare() {
+                break remains;
+            }
+            if let Some(begun) = begun {
+                return Ran::Begun(begun);
+            }
+            let outcome = program.run(self.search.chooser(), None);
+            self.end(&outcome);
+            if outcome.promoted || matches!(outcome.end, End::Failed(_)) {
+                return Ran::Ended(Box::new(outcome));
+            }
+            done.figures.note(&outcome);
+            // Before the next one is prepared: whoever goes on does that.
+            begun = Some(if self.can_be_saved() { self.save(&done) } else { Vec::new() });
+        };
+        done.remains = remains;
+        done.cut = self.search.take_cut();
+        Ran::Done(Box::new(done))
     }
 }
 

@@ -9,7 +9,7 @@ mod visited;
 
 pub use crate::program::{Everything, Reduction};
 pub use crew::{Crew, Look, News, Wants};
-pub use doing::{Doing, Done};
+pub use doing::{Doing, Done, Ran};
 pub(crate) use partial_order::BOUNDS_BEFORE_UNBOUNDED;
 #[doc(hidden)]
 pub use partial_order::Flaw;

@@ -29,6 +29,8 @@ pub struct SplitSearch<'a> {
     committed: u64,
     /// The bound has left something out.
     cut: bool,
+    /// Nobody has been told of the bound's first item.
+    untold: bool,
     /// The next execution has been asked for, and is there.
     asked: bool,
     prepared: bool,
@@ -61,6 +63,7 @@ impl<'a> SplitSearch<'a> {
             found: HashSet::new(),
             committed: 0,
             cut: false,
+            untold: true,
             asked: false,
             prepared: false,
         };
@@ -104,6 +107,7 @@ impl<'a> SplitSearch<'a> {
         self.inside = None;
         self.committed = 0;
         self.cut = false;
+        self.untold = true;
         self.prepared = false;
         if let Some(sharing) = &mut self.sharing {
             sharing.begin();
@@ -202,15 +206,20 @@ impl<'a> SplitSearch<'a> {
         self.sharing = Some(sharing);
     }
 
-    /// Begins the item whose turn it is here, or goes on with it: what has been done of it.
-    fn enter_next(&mut self, max_executions: u64) -> Option<Elsewhere> {
+    /// Whether something is left to do in this bound.
+    fn is_unfinished(&self) -> bool {
+        self.inside.is_some() || !self.waiting.is_empty()
+    }
+
+    /// Begins the item whose turn it is here, or goes on with it: what has been done of it, if it is not to be done again.
+    fn enter_next(&mut self, max_executions: u64, is_kept: bool) -> Option<Elsewhere> {
         let (number, item) = self.waiting.pop()?;
         let begun = self.crew.as_mut().and_then(|crew| crew.begun(&item));
         self.here = match begun {
             Some(begun) => self.doing.enter(item.clone().begun(begun)),
             None => self.doing.enter(item.clone()),
         };
-        if self.here.figures.trail.len() as u64 > max_executions {
+        if self.here.figures.trail.len() as u64 > max_executions && !is_kept {
             // The limit falls into it: that is where it stops.
             self.here = self.doing.enter(item.clone());
         }
@@ -249,6 +258,18 @@ impl Strategy for SplitSearch<'_> {
 
     fn absorb(&mut self, max_executions: u64) -> Absorbed {
         self.asked = true;
+        let crew_does_everything = self.crew.as_ref().is_some_and(|crew| crew.does_everything());
+        if std::mem::take(&mut self.untold)
+            && crew_does_everything
+            && let Some(crew) = &mut self.crew
+        {
+            crew.offer(self.doing.search().bound(), &self.waiting);
+        }
+        if crew_does_everything && max_executions == 0 && self.is_unfinished() {
+            // The next execution would be one too many: it is there, and not run.
+            self.prepared = true;
+            return Absorbed::Nothing;
+        }
         loop {
             if self.inside.is_some() {
                 self.save();
@@ -275,10 +296,13 @@ impl Strategy for SplitSearch<'_> {
                     }
                     return Absorbed::Done(Box::new(done.figures));
                 }
+                Look::Done(done) if crew_does_everything => {
+                    return Absorbed::Done(Box::new(done.figures.up_to(max_executions)));
+                }
                 // The limit falls into it: that is where it stops.
                 Look::Done(_) | Look::Here => {
-                    if let Some(begun) = self.enter_next(max_executions) {
-                        return Absorbed::Done(Box::new(begun));
+                    if let Some(begun) = self.enter_next(max_executions, crew_does_everything) {
+                        return Absorbed::Done(Box::new(begun.up_to(max_executions)));
                     }
                 }
             }

@@ -34,6 +34,8 @@ pub struct CoroutineProgram {
     pub(super) main: Arc<dyn Fn() + Send + Sync>,
     pub(super) running: Box<Running>,
     pub(super) model: u32,
+    /// What is found out of memory is for others: each execution has a process of its own.
+    isolated: bool,
     /// For the next executions.
     epochs: Range<u32>,
     _hook: panics::Installed,
@@ -57,7 +59,7 @@ impl CoroutineProgram {
         let mut running = Box::new(Running { execution, at_work: Cell::new(false), expected: Cell::new(0) });
         let at_work = &raw const running.at_work;
         running.execution.get_mut().quarantine.listen_to(at_work);
-        CoroutineProgram { main, running, model: 0, epochs: 0..0, _hook: hook }
+        CoroutineProgram { main, running, model: 0, isolated: false, epochs: 0..0, _hook: hook }
     }
 
     /// Whether there was an execution in which one of several threads has read the clock, and time has passed.
@@ -75,6 +77,11 @@ impl CoroutineProgram {
     /// Number of the model within its test, for the tape's label.
     pub fn set_model(&mut self, model: u32) {
         self.model = model;
+    }
+
+    /// Each execution is the only one of its process: where it finds out something about memory, it is not run again here.
+    pub(crate) fn set_isolated(&mut self) {
+        self.isolated = true;
     }
 
     /// Which assignment of random numbers the executions get from now on.
@@ -165,8 +172,8 @@ impl CoroutineProgram {
         if matches!(outcome.end, End::Failed(_)) {
             return;
         }
-        if replays {
-            // Whoever watches watches the next one.
+        if replays || self.isolated {
+            // Whoever watches watches the next one; and a process runs one.
             outcome.promoted = true;
             return;
         }

@@ -193,6 +193,13 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Joins it with what was recorded of its execution.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn take_over(&mut self, trace: Trace) {
+        let failure_backtrace = std::mem::take(&mut self.trace.failure_backtrace);
+        self.trace = Trace { failure_backtrace, schedule: self.schedule.clone(), ..trace };
+    }
+
     /// A failure of which nothing more is known yet.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {

@@ -17,7 +17,7 @@ pub const STACK_SIZES: RangeInclusive<u64> = 16 * 1024..=1 << 36;
 /// Version of the message protocol. A reader refuses any other.
 pub const PROTOCOL_VERSION: u32 = 2;
 
-/// In the directory of a test process, `NAME-N` is the journal of its model number N at this bound; `None`: of all executions at once.
+/// In the directory of a test process, `NAME-N` is the journal of its model number N at this bound, `NAME-isolated-N` that of isolated executions; `None`: of all executions at once.
 #[must_use]
 pub fn journal_name(bound: Option<u32>) -> String {
     bound.map_or_else(|| "journal-all".to_owned(), |bound| format!("journal-{bound}"))

@@ -85,6 +85,9 @@ pub struct BoundReport {
     /// have been left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clock_left_out: bool,
+    /// Whether each execution had a process of its own, so that nothing was there that an earlier one has left behind.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub isolated: bool,
 }
 
 impl BoundReport {
@@ -100,6 +103,7 @@ impl BoundReport {
         self.one_assignment |= other.one_assignment;
         self.stale_left_out |= other.stale_left_out;
         self.clock_left_out |= other.clock_left_out;
+        self.isolated |= other.isolated;
     }
 }
 

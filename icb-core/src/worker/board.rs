@@ -3,8 +3,9 @@
 
 use super::team::Tokens;
 use crate::reduction::{Done, Item, Look, News};
+use crate::varint::{Reader, write};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Items that a process is given at a time, at most.
@@ -41,6 +42,8 @@ pub(super) struct Board {
     /// Extras that have been found, here or by the search.
     found: HashSet<u128>,
     done_count: usize,
+    /// What is known of the item, by its key, that the search is about to do itself.
+    again: Option<(u128, Again)>,
     /// What the search waits for.
     pub(super) needed: Option<u128>,
     /// What has not been told yet, if anybody has asked.
@@ -65,8 +68,35 @@ enum Fate {
     Waiting(Rank),
     /// Some process is at it, or will be.
     Assigned,
-    /// It is done; `None`: to be done here.
-    Done(Option<Box<Done>>),
+    /// It is done, or to be done here.
+    Done(Result<Box<Done>, Again>),
+}
+
+/// What is known of an item that the search has to do itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Again {
+    /// What has been done of it before something happened; empty: nothing.
+    pub(super) begun: Arc<[u8]>,
+    /// What the next execution finds out about memory, as [`CoroutineProgram::promoted_text`](crate::runtime::CoroutineProgram::promoted_text) tells
+    /// it; empty: nothing, or it is not known.
+    pub(super) learned: String,
+}
+
+impl Again {
+    /// Appends it.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        write(bytes, self.begun.len() as u64);
+        bytes.extend_from_slice(&self.begun);
+        bytes.extend_from_slice(self.learned.as_bytes());
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Option<Again> {
+        let length = reader.length()?;
+        let begun = reader.take(length)?.into();
+        let learned = String::from_utf8(reader.take(reader.left())?.to_vec()).ok()?;
+        Some(Again { begun, learned })
+    }
 }
 
 impl Shared {
@@ -131,7 +161,11 @@ impl Board {
             Some(Fate::Done(_)) => {
                 self.done_count -= 1;
                 match self.fates.remove(&key) {
-                    Some(Fate::Done(Some(done))) => Some(Look::Done(done)),
+                    Some(Fate::Done(Ok(done))) => Some(Look::Done(done)),
+                    Some(Fate::Done(Err(again))) => {
+                        self.again = Some((key, again));
+                        Some(Look::Here)
+                    }
                     _ => Some(Look::Here),
                 }
             }
@@ -141,6 +175,11 @@ impl Board {
             }
             Some(_) => None,
         }
+    }
+
+    /// What is known of the item with this key, which the search is about to do itself.
+    pub(super) fn take_again(&mut self, key: u128) -> Option<Again> {
+        self.again.take().filter(|(of, _)| *of == key).map(|(_, again)| again)
     }
 
     /// The search knows by itself what the item comes to.
@@ -157,7 +196,7 @@ impl Board {
         for (key, begun) in self.news.replace(Vec::new()).unwrap_or_default() {
             match (begun, self.fates.get(&key)) {
                 (Some(begun), _) => tell(key, News::Begun(&begun)),
-                (None, Some(Fate::Done(Some(done)))) => tell(key, News::Done(done)),
+                (None, Some(Fate::Done(Ok(done)))) => tell(key, News::Done(done)),
                 // The search has taken it over, or will do it itself.
                 (None, _) => {}
             }
@@ -170,14 +209,15 @@ impl Board {
         self.fates.clear();
         self.found.clear();
         self.done_count = 0;
+        self.again = None;
         self.news.iter_mut().for_each(Vec::clear);
         self.epoch += 1;
     }
 
-    /// A process has answered for an item; `None`: it is to be done by the search itself. Whether the search waits for it.
-    pub(super) fn answer(&mut self, asked: &Asked, done: Option<Done>) -> bool {
+    /// A process has answered for an item, which may have to be done by the search itself. Whether the search waits for it.
+    pub(super) fn answer(&mut self, asked: &Asked, done: Result<Done, Again>) -> bool {
         let keyed = |items: Vec<Item>| items.into_iter().map(|item| (item.key(), item)).collect::<Vec<_>>();
-        let left = done.as_ref().map(|done| {
+        let left = done.as_ref().ok().map(|done| {
             let (item, remains) = (&asked.item, &done.remains);
             let next = item.next(remains).into_iter().collect();
             (keyed(item.parts(remains)), keyed(item.extras(remains)), keyed(next))
@@ -202,7 +242,7 @@ impl Board {
     /// The process is gone that was asked for these.
     pub(super) fn give_up(&mut self, asked: impl IntoIterator<Item = Asked>) {
         for asked in asked {
-            self.take(asked.key, asked.epoch, None);
+            self.take(asked.key, asked.epoch, Err(Again::default()));
         }
         self.alive -= 1;
     }
@@ -217,12 +257,12 @@ impl Board {
         self.left.push(member);
     }
 
-    /// What has become of an item; `None`: to be done here. Whether somebody wants to know.
-    fn take(&mut self, key: u128, epoch: u64, done: Option<Done>) -> bool {
+    /// What has become of an item. Whether somebody wants to know.
+    fn take(&mut self, key: u128, epoch: u64, done: Result<Done, Again>) -> bool {
         if !self.is_assigned(key, epoch) {
             return false;
         }
-        if let Some(news) = self.news.as_mut().filter(|_| done.is_some()) {
+        if let Some(news) = self.news.as_mut().filter(|_| done.is_ok()) {
             news.push((key, None));
         }
         self.fates.insert(key, Fate::Done(done.map(Box::new)));

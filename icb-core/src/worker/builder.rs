@@ -238,6 +238,18 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether each execution has a process of its own, a fork of one that runs none: nothing that an execution leaves behind, such as memory that
+    /// is never freed or what a global of C holds, is there in the next one. For tests that diverge because of that; some ten to a hundred times slower. Off by default;
+    /// `cargo icb` turns it on for a test that knows nothing of icb if it diverges. A failure is explained by its trace alone. What the test leaves in the file system is there all the same.
+    ///
+    /// With the default strategy and reduction only, not with [`OnRace::Promote`] or [`keep_going`](Self::keep_going), and on Unix: other settings are wrong.
+    /// Without `cargo icb` the forks are taken of the test's process while it has other threads: of these they have nothing, and so nothing that a test's closure waits for may be theirs.
+    #[must_use]
+    pub fn isolated(mut self, isolated: bool) -> Self {
+        self.settings.isolated = isolated;
+        self
+    }
+
     /// Whether a panic in a thread that nobody joins is no failure: Rust's own harness prints it and lets the test pass, and a pool whose
     /// workers may panic relies on that. Off by default.
     #[must_use]

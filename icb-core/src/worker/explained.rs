@@ -17,7 +17,9 @@ impl Worker {
     pub(super) fn explain(&self, f: &Closure, failure: Failure, promoted: &Promoted) {
         let explains = !self.settings.explain.is_zero() || !self.settings.simplify.is_zero();
         let lasting = matches!(failure.kind, FailureKind::Divergence | FailureKind::StackOverflow);
-        if !self.channel.is_open() || !explains || lasting {
+        // Executions after the first of the process are other ones.
+        let is_last = self.settings.isolated;
+        if !self.channel.is_open() || !explains || lasting || is_last {
             return;
         }
         let mut program = self.bare_program(f, promoted, true);

@@ -198,6 +198,10 @@ impl Crew for Journal<'_> {
         self.crew.as_mut().map_or(Wants::Nothing, |crew| crew.wants())
     }
 
+    fn does_everything(&self) -> bool {
+        self.crew.as_ref().is_some_and(|crew| crew.does_everything())
+    }
+
     fn offer(&mut self, bound: u32, items: &[(u64, Item)]) {
         self.bound = Some(bound);
         self.held.extend_from_slice(items);
@@ -254,7 +258,8 @@ impl Crew for Journal<'_> {
     }
 
     fn begun(&mut self, item: &Item) -> Option<Arc<[u8]>> {
-        self.begun.remove(&(item.key() as u64))
+        let of_crew = self.crew.as_mut().and_then(|crew| crew.begun(item));
+        of_crew.or_else(|| self.begun.remove(&(item.key() as u64)))
     }
 
     fn save(&mut self, item: &Item, begun: &[u8]) {

@@ -1,8 +1,9 @@
 //! The line to one process: what it is asked, and what it answers. Both ends of it are here.
 
-use super::board::{Asked, Batch, Shared, next_batch};
+use super::board::{Again, Asked, Batch, Shared, next_batch};
 use super::size::Size;
 use super::team::Tokens;
+use crate::program::Program;
 use crate::reduction::{Doing, Done, Item};
 use crate::varint::{Reader, write};
 use std::collections::VecDeque;
@@ -83,8 +84,8 @@ struct Line {
 
 /// What a process has to say of the first item that it was asked for.
 enum Answer {
-    /// What it has come to. `None`: it has to be done again here.
-    Done(Option<Done>),
+    /// What it has come to; or it has to be done again here.
+    Done(Result<Done, Again>),
     /// What has been done of it.
     Begun(Vec<u8>),
     /// That it has become too large, and does nothing more.
@@ -114,10 +115,13 @@ impl Line {
     fn answer(&mut self) -> io::Result<Answer> {
         let answer = receive(&mut self.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         match answer.split_first() {
-            Some((&AGAIN, _)) => Ok(Answer::Done(None)),
+            Some((&AGAIN, again)) => {
+                let again = Again::decode(&mut Reader::new(again)).ok_or(io::ErrorKind::InvalidData)?;
+                Ok(Answer::Done(Err(again)))
+            }
             Some((&DONE, done)) => {
                 let done = Done::decode(&mut Reader::new(done)).ok_or(io::ErrorKind::InvalidData)?;
-                Ok(Answer::Done(Some(done)))
+                Ok(Answer::Done(Ok(done)))
             }
             Some((&BEGUN, begun)) => Ok(Answer::Begun(begun.to_vec())),
             Some((&LEAVES, _)) => Ok(Answer::Leaves),
@@ -148,16 +152,48 @@ impl Line {
     }
 }
 
+/// Who does items for another process.
+pub(super) trait Hand {
+    /// Does an item of this bound; or it has to be done by the other process. Tells now and then what has been done of it.
+    fn work(&mut self, bound: u32, item: Item, tell: &mut dyn FnMut(Vec<u8>)) -> Result<Done, Again>;
+
+    /// Whether this process has become too large to go on.
+    fn is_too_large(&mut self) -> bool {
+        false
+    }
+}
+
+/// Does items in this process.
+pub(super) struct Here<'a> {
+    doing: Doing,
+    program: &'a mut dyn Program,
+    size: Size,
+}
+
+impl<'a> Here<'a> {
+    /// Does them in this way.
+    pub(super) fn new(doing: Doing, program: &'a mut dyn Program) -> Self {
+        Here { doing, program, size: Size::new() }
+    }
+}
+
+impl Hand for Here<'_> {
+    fn work(&mut self, bound: u32, item: Item, tell: &mut dyn FnMut(Vec<u8>)) -> Result<Done, Again> {
+        self.doing.search_mut().join(bound);
+        let done = self.doing.run(item, self.program, tell).ok_or_else(Again::default)?;
+        self.size.note(done.figures.trail.len());
+        Ok(done)
+    }
+
+    fn is_too_large(&mut self) -> bool {
+        self.size.is_too_large()
+    }
+}
+
 /// Does items for another process until it hangs up, or this one has become too large. `resting` is set while there are none.
-pub(super) fn serve(
-    mut stream: UnixStream,
-    doing: &mut Doing,
-    program: &mut dyn crate::program::Program,
-    resting: &AtomicBool,
-) -> io::Result<()> {
+pub(super) fn serve(mut stream: UnixStream, hand: &mut dyn Hand, resting: &AtomicBool) -> io::Result<()> {
     let mut before = Item::root();
     let mut answers = Answers { bytes: Vec::new(), sent: Instant::now() };
-    let mut size = Size::new();
     while let Some(bytes) = receive(&mut stream)? {
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let mut reader = Reader::new(&bytes);
@@ -165,21 +201,17 @@ pub(super) fn serve(
         resting.store(false, Ordering::Relaxed);
         for _ in 0..reader.length().ok_or_else(bad)? {
             let item = Item::decode(&before, &mut reader).ok_or_else(bad)?;
-            doing.search_mut().join(bound);
             let mut tell = |begun: Vec<u8>| {
                 answers.add(BEGUN, |bytes| bytes.extend_from_slice(&begun));
                 // If the parent has hung up, that is seen soon.
                 let _ = answers.send(&mut stream);
             };
-            match doing.run(item.clone(), program, &mut tell) {
-                Some(done) => {
-                    size.note(done.figures.trail.len());
-                    answers.add(DONE, |bytes| done.encode(bytes));
-                }
-                None => answers.add(AGAIN, |_| {}),
+            match hand.work(bound, item.clone(), &mut tell) {
+                Ok(done) => answers.add(DONE, |bytes| done.encode(bytes)),
+                Err(again) => answers.add(AGAIN, |bytes| again.encode(bytes)),
             }
             before = item;
-            if size.is_too_large() {
+            if hand.is_too_large() {
                 answers.add(LEAVES, |_| {});
                 return answers.send(&mut stream);
             }

@@ -8,6 +8,10 @@ mod builder;
 mod channel;
 mod environment;
 mod explained;
+#[cfg(unix)]
+mod fork;
+#[cfg(unix)]
+mod isolated;
 mod journal;
 #[cfg(unix)]
 mod line;

@@ -2,13 +2,14 @@
 
 use super::builder::{OnRace, ReductionKind};
 use super::channel::Channel;
+use super::isolated::{Isolated, Knowledge};
 use super::printed::Printed;
 use super::replayed::{Replayed, explain};
 use super::settings::Settings;
 use super::strategies::{leave_bounds_out, limits, search_those_left_out, strategy, with_bounds_before};
 use super::watchdog::Watchdog;
 use crate::explore::{Event, Explorer, Options};
-use crate::observe::{Recorder, Signature};
+use crate::observe::Recorder;
 use crate::program::{Outcome, Program, Strategy};
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram, Promoted};
@@ -17,6 +18,7 @@ use crate::trace::{BoundReport, Message, PRINTED, Report, Schedule, StrategyKind
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Stack beyond what the threads have, where one execution is replayed: for taking backtraces.
@@ -57,6 +59,10 @@ impl Worker {
             min_bound: self.settings.min_bound,
             max_bound: self.settings.max_bound,
         });
+        if elsewhere && self.settings.isolated {
+            // Another model of this test is being replayed, for which this one has left nothing behind.
+            return Report::default();
+        }
         if elsewhere {
             // Another model of this test is being replayed: this one only has to lead there.
             self.settings.max_bound = Some(0);
@@ -90,7 +96,8 @@ impl Worker {
             promote: self.settings.on_race == OnRace::Promote,
             max_steps: self.settings.max_steps,
             stack_size: self.settings.stack_size,
-            stack_reserve: 0,
+            // Its failure is recorded where it is found.
+            stack_reserve: if self.settings.isolated { REPLAY_RESERVE } else { 0 },
             unwind_failed: self.settings.keep_going,
             check_leaks: self.settings.check_leaks,
             check_frees: self.settings.check_frees,
@@ -112,9 +119,14 @@ impl Worker {
     }
 
     fn program(&self, f: &Closure, stack_reserve: usize) -> CoroutineProgram {
-        let settings = runtime::Settings { stack_reserve, ..self.runtime_settings() };
+        let settings = self.runtime_settings();
+        let stack_reserve = stack_reserve.max(settings.stack_reserve);
+        let settings = runtime::Settings { stack_reserve, ..settings };
         let mut program = CoroutineProgram::new(f.clone(), settings, self.tape());
         program.set_model(self.model);
+        if self.settings.isolated {
+            program.set_isolated();
+        }
         program
     }
 
@@ -132,7 +144,9 @@ impl Worker {
     /// Searches. Where nothing was known of lower bounds when a failure was found, these are searched for one with fewer preemptions;
     /// where `cargo icb` steers, it sees to that.
     fn search_for_least(&mut self, f: &Closure) -> Report {
-        let least = if self.channel.is_open() { None } else { leave_bounds_out(&mut self.settings) };
+        // This process runs one failure only where each execution has its own.
+        let steered = self.channel.is_open() || self.settings.isolated;
+        let least = if steered { None } else { leave_bounds_out(&mut self.settings) };
         let Some(least) = least else { return self.search_and_explain(f) };
         let (first, promoted) = self.search(f);
         if search_those_left_out(&mut self.settings, least, &first) {
@@ -152,6 +166,7 @@ impl Worker {
     fn search(&self, f: &Closure) -> (Report, Promoted) {
         let settings = &self.settings;
         let mut program = self.program(f, 0);
+        let knowledge = Rc::default();
         // Whether nothing is known from lower bounds.
         let first = settings.min_bound == 0 || settings.at_once;
         if !first {
@@ -198,20 +213,38 @@ impl Worker {
                 report
             }
             StrategyKind::ContextBounded if settings.reduction == ReductionKind::PartialOrder => {
-                self.search_in_parts(f, &mut explorer, &mut program, &watchdog)
+                if settings.isolated {
+                    let mut program = self.isolated(&mut program, &knowledge);
+                    let mut report =
+                        self.search_in_parts(f, &mut explorer, &mut program, &watchdog, &knowledge);
+                    if let (Some(failure), Some(trace)) = (&mut report.failure, program.take_trace()) {
+                        failure.take_over(trace);
+                    }
+                    report
+                } else {
+                    self.search_in_parts(f, &mut explorer, &mut program, &watchdog, &knowledge)
+                }
             }
             _ => explorer.run(&mut *strategy(settings), &mut program),
         };
         // What the claim is of, where there is one.
         let claims = first && !settings.sequential && report.failure.is_none() && report.stopped.is_none();
-        let one_assignment = claims && settings.fixed_hashing && self.depends_on_random_numbers(&mut program);
+        let one_assignment =
+            claims && settings.fixed_hashing && self.depends_on_random_numbers(&mut program, &knowledge);
         let is_shared = report.bounds.iter().any(|bound| bound.max_threads > 1);
         let asks = settings.looks_for_stale_values && !settings.weak_memory;
-        let stale_left_out = claims && is_shared && asks && could_read_stale_values(&mut program);
+        let stale_left_out = claims && is_shared && asks && {
+            if settings.isolated {
+                self.isolated(&mut program, &knowledge).whether(could_read_stale_values)
+            } else {
+                could_read_stale_values(&mut program)
+            }
+        };
         let clock_left_out = settings.reduction != ReductionKind::None && program.clock_matters();
         for bound in &mut report.bounds {
             bound.clock_left_out = clock_left_out;
             bound.weak_memory = settings.weak_memory;
+            bound.isolated = settings.isolated;
             bound.one_assignment = one_assignment;
             bound.stale_left_out = stale_left_out;
         }
@@ -223,6 +256,7 @@ impl Worker {
     fn explained(&self, f: &Closure, mut report: Report, promoted: &Promoted) -> Report {
         if let Some(failure) = &mut report.failure
             && !self.channel.is_open()
+            && !self.settings.isolated
         {
             explain(failure, || {
                 let mut program = CoroutineProgram::new(
@@ -237,11 +271,19 @@ impl Worker {
         report
     }
 
+    /// The program whose executions are run elsewhere.
+    fn isolated<'a>(&self, program: &'a mut CoroutineProgram, knowledge: &Rc<Knowledge>) -> Isolated<'a> {
+        Isolated::new(program, knowledge.clone(), self.settings.watchdog)
+    }
+
     /// Whether the execution of the default choices is another one with other random numbers.
-    fn depends_on_random_numbers(&self, program: &mut CoroutineProgram) -> bool {
+    fn depends_on_random_numbers(&self, program: &mut CoroutineProgram, knowledge: &Rc<Knowledge>) -> bool {
         let mut run = |seed: u64| {
             program.set_random_seed(seed);
-            Signature::of_default(program).0
+            if self.settings.isolated {
+                return self.isolated(program, knowledge).default_execution().0;
+            }
+            program.default_execution().0
         };
         let seed = self.settings.random_seed;
         let here = run(seed);
@@ -255,6 +297,7 @@ impl Worker {
         let named = |bound: &BoundReport| {
             let mut bound = bound.clone();
             bound.weak_memory = self.settings.weak_memory;
+            bound.isolated = self.settings.isolated;
             bound
         };
         self.channel.send(&match event {
@@ -357,6 +400,9 @@ impl Worker {
     fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {
         let mut program = self.program(f, REPLAY_RESERVE);
         program.promote_points(schedule.points());
+        if self.settings.isolated {
+            self.isolated(&mut program, &Rc::default()).rehearse(schedule);
+        }
         let watchdog =
             Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
         let replayed = loop {
@@ -385,7 +431,7 @@ impl Worker {
 /// Whether the program would have had stale values to read under weak memory.
 fn could_read_stale_values(program: &mut CoroutineProgram) -> bool {
     program.set_weak_memory(true);
-    let (_, _) = Signature::of_default(program);
+    program.default_execution();
     program.set_weak_memory(false);
     program.could_read_stale_values()
 }

@@ -16,7 +16,7 @@ pub(super) struct Replayed {
 impl Replayed {
     /// Joins how the execution ended with what was recorded.
     pub(super) fn new(end: End, chooser: &Replay, recorder: Recorder<'_>, schedule: &Schedule) -> Self {
-        let mut trace = recorder.into_trace();
+        let trace = recorder.into_trace();
         let ends_early = chooser.unfinished(trace.steps.len());
         let (mut failure, passed) = match (end, chooser.message()) {
             (_, Some(message)) => (Failure::new(FailureKind::Divergence, message), false),
@@ -28,13 +28,11 @@ impl Replayed {
                 (Failure::new(FailureKind::Panic, "the schedule ends without a failure"), true)
             }
         };
-        trace.failure_backtrace = std::mem::take(&mut failure.trace.failure_backtrace);
         if failure.schedule.entries().is_empty() || failure.kind == FailureKind::Divergence {
             failure.schedule = schedule.clone();
         }
         failure.bound = failure.schedule.preemption_count();
-        trace.schedule = failure.schedule.clone();
-        failure.trace = trace;
+        failure.take_over(trace);
         Replayed { failure, passed }
     }
 }

@@ -55,6 +55,8 @@ pub(super) struct Settings {
     /// How often in a row a thread may go on early; `None`: as often as the bound lets it.
     pub(super) max_early: Option<u32>,
     pub(super) keep_going: bool,
+    /// Each execution has a process of its own.
+    pub(super) isolated: bool,
     pub(super) check_leaks: bool,
     pub(super) check_frees: Option<bool>,
     pub(super) allow_unjoined_panics: bool,
@@ -110,6 +112,7 @@ impl Default for Settings {
             looks_for_stale_values: true,
             max_early: None,
             keep_going: false,
+            isolated: false,
             check_leaks: false,
             check_frees: None,
             allow_unjoined_panics: false,
@@ -183,6 +186,7 @@ impl Settings {
         given.take("ICB_MEASURED_EXECUTIONS", &mut self.measured_executions, number)?;
         given.take("ICB_WORKERS", &mut self.workers, number)?;
         given.take("ICB_KEEP_GOING", &mut self.keep_going, switch)?;
+        given.take("ICB_ISOLATED", &mut self.isolated, switch)?;
         given.take("ICB_REDUCTION", &mut self.reduction, one_of(&REDUCTIONS))?;
         given.take("ICB_ON_RACE", &mut self.on_race, one_of(&ON_RACE))?;
         given.take("ICB_MAX_EXECUTIONS", &mut self.max_executions, some(number))?;
@@ -235,7 +239,11 @@ impl Settings {
             "ICB_RANDOM_SEED",
         ];
         let given = NAMES.iter().filter_map(|name| Some(format!("{name}={} ", lookup(name)?)));
-        let found = [("ICB_WEAK_MEMORY", self.weak_memory), ("ICB_AUTO_ADVANCE", self.auto_advance)];
+        let found = [
+            ("ICB_WEAK_MEMORY", self.weak_memory),
+            ("ICB_AUTO_ADVANCE", self.auto_advance),
+            ("ICB_ISOLATED", self.isolated),
+        ];
         let found = found.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| format!("{name}=1 "));
         given.chain(found).collect()
     }
@@ -281,6 +289,17 @@ impl Settings {
             return Err("a search is divided into shards with the default strategy and reduction only, and without promotion; \
                         leave out the options that ask for others, or --shard"
                 .into());
+        }
+        if self.isolated && (whole || self.keep_going || self.measured_executions > 0) {
+            return Err("executions have processes of their own with the default strategy and reduction only, without promotion, and where the first \
+                        failure ends the search; leave out the options that ask for others, or --isolated"
+                .into());
+        }
+        if self.isolated && !cfg!(unix) {
+            return Err(
+                "processes of their own are forks, which this system does not have; leave out --isolated"
+                    .into(),
+            );
         }
         if self.workers == 0 {
             return Err("0 workers search nothing; give ICB_WORKERS, or Builder::workers, at least 1".into());

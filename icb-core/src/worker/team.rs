@@ -8,11 +8,14 @@
 
 use super::beside;
 use super::board::Shared;
+use super::fork::{do_and_end, end_with, fork_unnoticed};
+use super::isolated::Knowledge;
 use super::line::hand_out;
 use super::size::Size;
 use crate::reduction::{Crew, Done, Item, Look, News, Wants};
 use crate::runtime::files_are_made;
 use std::os::unix::net::UnixStream;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
@@ -36,6 +39,8 @@ pub(super) struct Team<'a> {
     resting: Arc<AtomicBool>,
     /// How large this process has become, as long as it does everything.
     alone: Option<Size>,
+    /// What is known of executions in processes of their own; the search then runs none.
+    isolated: Option<Rc<Knowledge>>,
     members: Vec<Member>,
     shared: Arc<Shared>,
     started: bool,
@@ -48,22 +53,6 @@ pub(super) trait Tokens: Send + Sync {
     fn take(&self) -> bool;
     /// Gives it back.
     fn give(&self);
-}
-
-/// `fork`, of which the program is not told: not the function of this name that `icb-std` defines, which calls what the program has registered for
-/// forks of its own.
-///
-/// # Safety
-/// As `fork`.
-unsafe fn fork_unnoticed() -> libc::pid_t {
-    // SAFETY: a C string. The next function of the name, after the program's, is the C library's.
-    let real = unsafe { libc::dlsym(libc::RTLD_NEXT, c"fork".as_ptr()) };
-    if real.is_null() {
-        // SAFETY: the caller's promise.
-        return unsafe { libc::fork() };
-    }
-    // SAFETY: the C library's function has this type; the caller's promise.
-    unsafe { std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn() -> libc::pid_t>(real)() }
 }
 
 struct Member {
@@ -104,6 +93,7 @@ impl<'a> Team<'a> {
             tokens,
             resting,
             alone,
+            isolated: None,
             members: Vec::new(),
             shared,
             started: false,
@@ -111,11 +101,22 @@ impl<'a> Team<'a> {
         }
     }
 
+    /// The processes run each execution in a process of its own, and this one none.
+    pub(super) fn isolated(mut self, knowledge: Rc<Knowledge>) -> Self {
+        self.alone = None;
+        self.isolated = Some(knowledge);
+        self
+    }
+
     /// Starts the processes. If that fails there are fewer, or none.
     fn start(&mut self) {
         self.started = true;
         // What the test makes in the file system has the same names in all processes, which would meet there.
-        let count = if files_are_made() { 0 } else { self.count };
+        let count = match files_are_made() {
+            true if self.isolated.is_some() => 1,
+            true => 0,
+            false => self.count,
+        };
         // All of them before the first thread: no other is then at work while this process is forked.
         let mut streams = Vec::new();
         while streams.len() < count
@@ -186,22 +187,20 @@ impl<'a> Team<'a> {
         }
     }
 
+    /// Ends the processes. Those that are started later are forks of this process as it is then.
+    fn disband(&mut self) {
+        self.shared.lock().over = true;
+        self.shared.changed.notify_all();
+        self.members.iter_mut().for_each(Member::end);
+        self.members.clear();
+        self.shared = Arc::default();
+        self.started = false;
+    }
+
     /// What a new process does until this one ends.
     fn be_child(&self, parent: u32, stream: UnixStream) -> ! {
-        #[cfg(target_os = "linux")]
-        // SAFETY: plain system calls; the second tells whether the parent has ended before the first took effect.
-        unsafe {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            if libc::getppid() as u32 != parent {
-                libc::_exit(0);
-            }
-        }
-        // Elsewhere the stream ends when the parent does.
-        #[cfg(not(target_os = "linux"))]
-        let _ = parent;
-        let served = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.serve)(stream)));
-        // SAFETY: ends the process at once; nothing of the parent's is to be run down here.
-        unsafe { libc::_exit(i32::from(served.is_err())) }
+        end_with(parent);
+        do_and_end(|| (self.serve)(stream));
     }
 }
 
@@ -215,7 +214,22 @@ impl Crew for Team<'_> {
         Wants::All
     }
 
+    fn does_everything(&self) -> bool {
+        self.isolated.is_some()
+    }
+
+    fn begun(&mut self, item: &Item) -> Option<Arc<[u8]>> {
+        let again = self.shared.lock().take_again(item.key())?;
+        if let Some(knowledge) = &self.isolated {
+            knowledge.expect(Some(again.learned).filter(|learned| !learned.is_empty()));
+        }
+        Some(again.begun).filter(|begun| !begun.is_empty())
+    }
+
     fn offer(&mut self, bound: u32, items: &[(u64, Item)]) {
+        if self.isolated.as_ref().is_some_and(|knowledge| knowledge.take_news()) {
+            self.disband();
+        }
         if !self.started {
             self.start();
         }
@@ -280,8 +294,6 @@ impl Crew for Team<'_> {
 
 impl Drop for Team<'_> {
     fn drop(&mut self) {
-        self.shared.lock().over = true;
-        self.shared.changed.notify_all();
-        self.members.iter_mut().for_each(Member::end);
+        self.disband();
     }
 }

@@ -37,7 +37,7 @@ impl Run<'_> {
         let launch = Launch {
             test: &self.tests[task.test],
             directory: self.directory(task).join("together"),
-            environment: self.environment(0, task.max_bound),
+            environment: self.environment(Task { min_bound: 0, ..task }),
             watchdog: self.arguments.search.watchdog,
             limit: None,
             stop,

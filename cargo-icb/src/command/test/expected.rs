@@ -18,7 +18,7 @@ impl Run<'_> {
             return false;
         };
         // Nothing is to be explained.
-        let search = Search { simplify: None, explain: Some(0.0), ..self.arguments.search.clone() };
+        let search = Search { simplify: None, explain: Some(0.0), ..self.search_of(task.test) };
         let directory = self.directory(task).join("replay");
         let replay = Replay {
             test: &self.tests[task.test],

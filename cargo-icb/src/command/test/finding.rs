@@ -23,17 +23,17 @@ impl Run<'_> {
         // What has been decided for this build holds for its replay.
         let accesses = test.executable.accesses;
         let build = &BuildArgs { accesses, no_accesses: !accesses, ..self.arguments.build.clone() };
-        let stored = StoredFailure::new(&test.id, model, failure, &self.arguments.search, build);
+        let search = &self.search_of(task.test);
+        let stored = StoredFailure::new(&test.id, model, failure, search, build);
         let mut command = self.command(test);
         match self.store.save(&stored) {
             Ok(path) => notes.push(format!("Stored in {}", path.display())),
             Err(error) => {
                 notes.push(format!("Not stored: {error}"));
-                command = self.command_with_schedule(test, model, failure);
+                command = self.command_with_schedule(test, search, model, failure);
             }
         }
         let directory = self.directory(task).join("replay");
-        let search = &self.arguments.search;
         let replay = Replay { test, model, schedule: &failure.schedule, search, directory };
         let mut shown = failure.clone();
         match replay::run(replay) {
@@ -79,7 +79,7 @@ impl Run<'_> {
     fn explain_divergence(&self, task: Task, model: u32, failure: &Failure) -> Finding {
         let note = "There is nothing to replay: the test does not do the same under the same schedule.";
         let mut finding = Finding { failure: failure.clone(), notes: vec![note.to_owned()], command: None };
-        let (test, search) = (&self.tests[task.test], &self.arguments.search);
+        let (test, search) = (&self.tests[task.test], &self.search_of(task.test));
         let directory = self.directory(task).join("replay");
         let Some(thread) = failure.thread else { return finding };
         let replayed = replay::run(Replay { test, model, schedule: &failure.schedule, search, directory });
@@ -128,9 +128,15 @@ impl Run<'_> {
     }
 
     /// The command that replays a failure that is not stored, and neither is how it was found and built.
-    fn command_with_schedule(&self, test: &Test<'_>, model: u32, failure: &Failure) -> String {
+    fn command_with_schedule(
+        &self,
+        test: &Test<'_>,
+        search: &Search,
+        model: u32,
+        failure: &Failure,
+    ) -> String {
         let mut command = String::new();
-        for (name, value) in self.arguments.search.environment() {
+        for (name, value) in search.environment() {
             command += &format!("{name}={value} ");
         }
         let (test, schedule) = (test.id.to_string(), failure.schedule.to_string());

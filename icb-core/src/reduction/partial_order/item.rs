@@ -142,7 +142,7 @@ impl Item {
     }
 
     /// Takes out what has been done of it.
-    pub(in crate::reduction) fn take_begun(&mut self) -> Option<Arc<[u8]>> {
+    pub(crate) fn take_begun(&mut self) -> Option<Arc<[u8]>> {
         self.begun.take()
     }
 

@@ -1,0 +1,172 @@
+//! Forks of this process, taken between two executions. What they do is said by whoever takes them.
+
+use std::io::{Error, ErrorKind, pipe};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+/// `fork`, of which the program is not told: not the function of this name that `icb-std` defines, which calls what the program has registered for
+/// forks of its own.
+///
+/// # Safety
+/// As `fork`.
+pub(super) unsafe fn fork_unnoticed() -> libc::pid_t {
+    // SAFETY: a C string. The next function of the name, after the program's, is the C library's.
+    let real = unsafe { libc::dlsym(libc::RTLD_NEXT, c"fork".as_ptr()) };
+    if real.is_null() {
+        // SAFETY: the caller's promise.
+        return unsafe { libc::fork() };
+    }
+    // SAFETY: the C library's function has this type; the caller's promise.
+    unsafe { std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn() -> libc::pid_t>(real)() }
+}
+
+/// What a fork begins with: it ends when its `parent` does. Elsewhere than on Linux it sees that from what it reads or writes.
+pub(super) fn end_with(parent: u32) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: plain system calls; the second tells whether the parent has ended before the first took effect.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() as u32 != parent {
+            libc::_exit(0);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = parent;
+}
+
+/// How a fork ends: nothing of its parent's is run down. Nobody unwinds into what the parent does.
+pub(super) fn do_and_end(work: impl FnOnce()) -> ! {
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    // SAFETY: ends the process at once.
+    unsafe { libc::_exit(i32::from(done.is_err())) }
+}
+
+/// What `work` comes to in a fork of this process, which does nothing else. `None`: it could not be made, died of it, or has not come to anything
+/// for so long (zero: it may take any time).
+///
+/// # Safety
+/// Values of this type lead nowhere but to what is the same in both processes, such as the image.
+pub(super) unsafe fn in_a_fork<T: Copy>(patience: Duration, work: impl FnOnce() -> Vec<T>) -> Option<Vec<T>> {
+    let (reader, writer) = pipe().ok()?;
+    let parent = std::process::id();
+    // SAFETY: the child does its work on this thread, and ends without returning from here. What it needs of the other threads' state is the allocator,
+    // which the C library makes safe across a fork; no execution is under way.
+    let pid = match unsafe { fork_unnoticed() } {
+        -1 => return None,
+        0 => {
+            drop(reader);
+            end_with(parent);
+            do_and_end(|| {
+                let values = work();
+                // Where nobody reads any more, nobody needs it.
+                let _ = send(writer.as_fd(), &[values.len()]).and_then(|()| send(writer.as_fd(), &values));
+            });
+        }
+        pid => pid,
+    };
+    drop(writer);
+    if !tells(reader.as_fd(), patience) {
+        end(pid);
+        return None;
+    }
+    // By its length, not to the end: what the program has started in the fork may hold the pipe open.
+    // SAFETY: the fork has sent these; the caller's promise.
+    let told = unsafe {
+        let length = receive::<usize>(reader.as_fd(), 1).ok();
+        length.and_then(|length| receive(reader.as_fd(), *length.first()?).ok())
+    };
+    end(pid);
+    told
+}
+
+/// Ends a fork: what it would do now is of no use.
+fn end(pid: libc::pid_t) {
+    // SAFETY: a child of this process that has not been waited for; a null status is allowed.
+    unsafe {
+        libc::kill(pid, libc::SIGKILL);
+        libc::waitpid(pid, std::ptr::null_mut(), 0);
+    }
+}
+
+/// Waits until there is something to read, or the other end is closed. `false`: not for so long.
+fn tells(stream: BorrowedFd<'_>, patience: Duration) -> bool {
+    let limit = (!patience.is_zero()).then(|| Instant::now() + patience);
+    loop {
+        let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()).as_millis());
+        let left = left.map_or(-1, |left| libc::c_int::try_from(left).unwrap_or(libc::c_int::MAX));
+        let mut asked = libc::pollfd { fd: stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid entry.
+        match unsafe { libc::poll(&raw mut asked, 1, left) } {
+            -1 if retry().is_ok() => {}
+            0 if left == 0 => return false,
+            0 => {}
+            // What is wrong, if something is, is seen where it is read.
+            _ => return true,
+        }
+    }
+}
+
+/// Writes values as they lie in memory.
+fn send<T: Copy>(stream: BorrowedFd<'_>, values: &[T]) -> Result<(), Error> {
+    let (start, size) = (values.as_ptr().cast::<libc::c_void>(), size_of_val(values));
+    let mut sent = 0;
+    while sent < size {
+        // SAFETY: the memory of the values, from what has been sent on. The system does not mind what is between fields.
+        match unsafe { libc::write(stream.as_raw_fd(), start.byte_add(sent), size - sent) } {
+            -1 => retry()?,
+            count => sent += count.unsigned_abs(),
+        }
+    }
+    Ok(())
+}
+
+/// Reads so many values that were sent.
+///
+/// # Safety
+/// They were sent as values of this type, and are such in this process too.
+unsafe fn receive<T: Copy>(stream: BorrowedFd<'_>, count: usize) -> Result<Vec<T>, Error> {
+    let mut values: Vec<T> = Vec::with_capacity(count);
+    let (start, size) = (values.as_mut_ptr().cast::<libc::c_void>(), count * size_of::<T>());
+    let mut received = 0;
+    while received < size {
+        // SAFETY: room of the vector, from what has been received on.
+        match unsafe { libc::read(stream.as_raw_fd(), start.byte_add(received), size - received) } {
+            -1 => retry()?,
+            0 => return Err(ErrorKind::UnexpectedEof.into()),
+            count => received += count.unsigned_abs(),
+        }
+    }
+    // SAFETY: so many have been received; the caller's promise.
+    unsafe { values.set_len(count) };
+    Ok(values)
+}
+
+/// A call that was only interrupted is made again.
+fn retry() -> Result<(), Error> {
+    let error = Error::last_os_error();
+    if error.kind() == ErrorKind::Interrupted { Ok(()) } else { Err(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_fork_tells_arrives_and_what_it_changes_does_not() {
+        let mut number = 1_u64;
+        let mut change = || {
+            number += 1;
+            vec![number; 100_000]
+        };
+        // SAFETY: numbers lead nowhere; the second one ends the fork.
+        unsafe {
+            assert_eq!(in_a_fork(Duration::ZERO, &mut change), Some(vec![2; 100_000]));
+            assert_eq!(in_a_fork::<u8>(Duration::ZERO, || libc::_exit(0)), None);
+            assert_eq!(in_a_fork::<u8>(Duration::ZERO, || std::process::abort()), None);
+            assert_eq!(in_a_fork(Duration::ZERO, Vec::<u8>::new), Some(Vec::new()));
+            let wait = || vec![libc::pause()];
+            assert_eq!(in_a_fork(Duration::from_millis(20), wait), None);
+        }
+        assert_eq!(number, 1);
+    }
+}
