@@ -1,7 +1,7 @@
 //! The loop: strategy × program × limits → report. It knows neither coroutines nor the environment and prints
 //! nothing; whoever wants to know meanwhile passes a callback.
 
-use crate::observe::Shape;
+use crate::observe::{Shape, Signature};
 use crate::program::{Absorbed, Elsewhere, End, Outcome, Program, Strategy};
 use crate::trace::{BoundReport, Failure, FailureKind, Growth, Report, Stopped};
 use std::collections::HashSet;
@@ -154,10 +154,8 @@ impl<'a> Explorer<'a> {
     pub fn run(&mut self, strategy: &mut dyn Strategy, program: &mut dyn Program) -> Report {
         self.started = Instant::now();
         let mut bounds: Vec<BoundReport> = Vec::new();
-        if self.options.check_determinism
-            && let Some(failure) = check_determinism(program)
-        {
-            self.failed(failure);
+        if self.options.check_determinism {
+            self.check_determinism(&mut || Signature::of_default(program));
         }
         let mut began = self.started;
         while self.stopped.is_none() {
@@ -189,6 +187,14 @@ impl<'a> Explorer<'a> {
             failure: self.failure.take(),
             stopped: self.stopped,
             ..Report::default()
+        }
+    }
+
+    /// Looks whether the program is deterministic, before it is [`run`](Self::run), which ends at once if it is not. It is given the execution of
+    /// the default choices.
+    pub(crate) fn check_determinism(&mut self, run_default: &mut dyn FnMut() -> (Signature, Outcome)) {
+        if let Some(failure) = divergence(run_default) {
+            self.failed(failure);
         }
     }
 
@@ -380,15 +386,15 @@ fn run_measured(strategy: &mut dyn Strategy, program: &mut dyn Program, report: 
 }
 
 /// Runs the execution of the default choices twice: a difference is a divergence.
-fn check_determinism(program: &mut dyn Program) -> Option<Failure> {
-    let (first, outcome) = program.default_execution();
+fn divergence(run_default: &mut dyn FnMut() -> (Signature, Outcome)) -> Option<Failure> {
+    let (first, outcome) = run_default();
     let failed = matches!(outcome.end, End::Failed(_)) || outcome.promoted;
     // A failing execution is found again by the search, and told there. Its stacks may not have been unwound, so it
     // is not run a second time here.
     if failed {
         return None;
     }
-    let (second, outcome) = program.default_execution();
+    let (second, outcome) = run_default();
     let difference = first.difference(&second).or_else(|| match outcome.end {
         End::Failed(failure) => Some(format!(
             "the test passed, and with the same schedule it then failed ({}): it depends on something that the first execution \

@@ -1,7 +1,9 @@
 //! Observers: a recorder of complete traces, and a recorder of what a nondeterministic test would change.
 
 use crate::memory::window;
-use crate::program::{BranchPoint, Chooser, OUTSIDE_THE_MODEL, Observer, Place, SchedulingPoint, StepEvent};
+use crate::program::{
+    BranchPoint, Chooser, OUTSIDE_THE_MODEL, Observer, Outcome, Place, Program, SchedulingPoint, StepEvent,
+};
 use crate::trace::table::is_of_program;
 use crate::trace::{
     Action, Frame, ObjectClass, ObjectInfo, Operation, Step, Switch, ThreadId, ThreadInfo, Trace, TracePiece,
@@ -167,7 +169,7 @@ impl Observer for Recorder<'_> {
 
 /// Chooses the default everywhere.
 #[derive(Debug, Default)]
-pub(crate) struct DefaultChoices;
+struct DefaultChoices;
 
 impl Chooser for DefaultChoices {
     fn choose_thread(&mut self, point: &SchedulingPoint<'_>) -> Option<ThreadId> {
@@ -245,6 +247,13 @@ impl Signature {
             "at step {first} the test did two different things with one schedule (first time: {one}; second time: {two}): it depends on \
              {OUTSIDE_THE_MODEL}",
         ))
+    }
+
+    /// That of the execution in which the default is chosen everywhere, and how that ended.
+    pub(crate) fn of_default(program: &mut dyn Program) -> (Signature, Outcome) {
+        let mut signature = Signature::new();
+        let outcome = program.run(&mut DefaultChoices, Some(&mut signature));
+        (signature, outcome)
     }
 
     /// The signature in pieces, none of which leads anywhere but to the image of this process.

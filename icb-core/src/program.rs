@@ -4,7 +4,6 @@
 
 pub use crate::thread_set::{ThreadSet, Threads};
 
-use crate::observe::{DefaultChoices, Signature};
 use crate::trace::{
     Access, Failure, Frame, ObjectId, ObjectInfo, Operation, SourceLocation, ThreadId, ThreadInfo,
 };
@@ -487,13 +486,6 @@ pub trait Observer {
 pub trait Program {
     /// Runs one execution from the start.
     fn run(&mut self, chooser: &mut dyn Chooser, observer: Option<&mut dyn Observer>) -> Outcome;
-
-    /// The execution in which the default is chosen everywhere, and how it ends.
-    fn default_execution(&mut self) -> (Signature, Outcome) {
-        let mut signature = Signature::new();
-        let outcome = self.run(&mut DefaultChoices, Some(&mut signature));
-        (signature, outcome)
-    }
 
     /// Says which execution comes next, for whoever watches over the process.
     fn label(&mut self, _bound: u32, _execution: u64) {}

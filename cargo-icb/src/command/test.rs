@@ -321,9 +321,12 @@ impl Run<'_> {
         may && lock(&self.isolated).insert(task.test)
     }
 
-    /// Whether what was found of a test that diverges otherwise can be relied on: a failure comes again.
+    /// Whether what was found of a test that diverges otherwise can be relied on: a failure comes again, and is none of the model's limits.
     fn comes_again(&self, task: Task, verdict: &Verdict) -> bool {
         let Verdict::Failed { model, failure } = verdict else { return true };
+        if failure.kind == FailureKind::StepLimit {
+            return false;
+        }
         let directory = self.directory(task).join("replay");
         let (test, search) = (&self.tests[task.test], &self.search_of(task.test));
         let replay = Replay { test, model: *model, schedule: &failure.schedule, search, directory };

@@ -2,7 +2,50 @@
 
 use std::io::{Error, ErrorKind, pipe};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+/// Facts that forks of this process tell it, and each other, by the way: each is a bit that is set once.
+#[derive(Debug)]
+pub(super) struct Facts {
+    bits: NonNull<AtomicU32>,
+}
+
+impl Facts {
+    /// None yet. `None`: there is no memory that forks could share.
+    pub(super) fn new() -> Option<Facts> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANON);
+        // SAFETY: new memory, zeroed, at no place in particular.
+        let page = unsafe { libc::mmap(std::ptr::null_mut(), size_of::<AtomicU32>(), access, kind, -1, 0) };
+        if page == libc::MAP_FAILED {
+            return None;
+        }
+        NonNull::new(page.cast()).map(|bits| Facts { bits })
+    }
+
+    fn bits(&self) -> &AtomicU32 {
+        // SAFETY: mapped until it is dropped, and of an atomic's alignment.
+        unsafe { self.bits.as_ref() }
+    }
+
+    /// These are so.
+    pub(super) fn tell(&self, bits: u32) {
+        self.bits().fetch_or(bits, Ordering::Relaxed);
+    }
+
+    /// Those that have been told.
+    pub(super) fn told(&self) -> u32 {
+        self.bits().load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Facts {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, and nobody has access any more. A fork has a mapping of its own.
+        unsafe { libc::munmap(self.bits.as_ptr().cast(), size_of::<AtomicU32>()) };
+    }
+}
 
 /// `fork`, of which the program is not told: not the function of this name that `icb-std` defines, which calls what the program has registered for
 /// forks of its own.
@@ -106,6 +149,12 @@ fn tells(stream: BorrowedFd<'_>, patience: Duration) -> bool {
     }
 }
 
+/// The same, for work that comes to bytes.
+pub(super) fn in_a_fork_to_bytes(patience: Duration, work: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+    // SAFETY: bytes lead nowhere.
+    unsafe { in_a_fork(patience, work) }
+}
+
 /// Writes values as they lie in memory.
 fn send<T: Copy>(stream: BorrowedFd<'_>, values: &[T]) -> Result<(), Error> {
     let (start, size) = (values.as_ptr().cast::<libc::c_void>(), size_of_val(values));
@@ -150,6 +199,20 @@ fn retry() -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn facts_are_known_to_all() {
+        let facts = Facts::new().unwrap();
+        for bits in [4, 1] {
+            let tell = || {
+                facts.tell(bits);
+                vec![facts.told()]
+            };
+            // SAFETY: numbers lead nowhere.
+            assert!(unsafe { in_a_fork(Duration::ZERO, tell) }.is_some());
+        }
+        assert_eq!(facts.told(), 5);
+    }
 
     #[test]
     fn what_a_fork_tells_arrives_and_what_it_changes_does_not() {

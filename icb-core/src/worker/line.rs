@@ -1,10 +1,11 @@
 //! The line to one process: what it is asked, and what it answers. Both ends of it are here.
 
 use super::board::{Again, Asked, Batch, Shared, next_batch};
+use super::isolated::Knowledge;
 use super::size::Size;
 use super::team::Tokens;
-use crate::program::Program;
 use crate::reduction::{Doing, Done, Item};
+use crate::runtime::CoroutineProgram;
 use crate::varint::{Reader, write};
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read, Write};
@@ -166,14 +167,15 @@ pub(super) trait Hand {
 /// Does items in this process.
 pub(super) struct Here<'a> {
     doing: Doing,
-    program: &'a mut dyn Program,
+    program: &'a mut CoroutineProgram,
+    knowledge: &'a Knowledge,
     size: Size,
 }
 
 impl<'a> Here<'a> {
     /// Does them in this way.
-    pub(super) fn new(doing: Doing, program: &'a mut dyn Program) -> Self {
-        Here { doing, program, size: Size::new() }
+    pub(super) fn new(doing: Doing, program: &'a mut CoroutineProgram, knowledge: &'a Knowledge) -> Self {
+        Here { doing, program, knowledge, size: Size::new() }
     }
 }
 
@@ -181,6 +183,7 @@ impl Hand for Here<'_> {
     fn work(&mut self, bound: u32, item: Item, tell: &mut dyn FnMut(Vec<u8>)) -> Result<Done, Again> {
         self.doing.search_mut().join(bound);
         let done = self.doing.run(item, self.program, tell).ok_or_else(Again::default)?;
+        self.knowledge.tell_of(self.program);
         self.size.note(done.figures.trail.len());
         Ok(done)
     }

@@ -8,9 +8,10 @@ mod builder;
 mod channel;
 mod environment;
 mod explained;
-#[cfg(unix)]
+#[cfg_attr(not(unix), path = "no_fork.rs")]
 mod fork;
 #[cfg(unix)]
+mod forking;
 mod isolated;
 mod journal;
 #[cfg(unix)]

@@ -109,7 +109,7 @@ impl Worker {
         watchdog: &Watchdog,
         knowledge: &'a Rc<Knowledge>,
     ) -> Option<super::team::Team<'a>> {
-        use super::isolated::Forking;
+        use super::forking::Forking;
         use super::line::{Here, serve};
         use super::team::{Team, Tokens};
         use super::tokens::Pipe;
@@ -134,7 +134,7 @@ impl Worker {
             if settings.isolated {
                 program.set_isolated();
                 knowledge.teach(&mut program);
-                let mut hand = Forking::new(doing(settings), &mut program, settings.watchdog);
+                let mut hand = Forking::new(doing(settings), &mut program, knowledge, settings.watchdog);
                 let _ = serve(stream, &mut hand, &AtomicBool::new(false));
                 return;
             }
@@ -145,7 +145,7 @@ impl Worker {
             let resting = watchdog.resting();
             resting.store(true, Ordering::Relaxed);
             // The parent has hung up, or sees that this process has.
-            let _ = serve(stream, &mut Here::new(doing(settings), &mut program), &resting);
+            let _ = serve(stream, &mut Here::new(doing(settings), &mut program, knowledge), &resting);
         };
         let team = Team::new(settings.workers, tokens, watchdog.resting(), Box::new(work));
         Some(if settings.isolated { team.isolated(knowledge.clone()) } else { team })

@@ -9,7 +9,7 @@ use super::settings::Settings;
 use super::strategies::{leave_bounds_out, limits, search_those_left_out, strategy, with_bounds_before};
 use super::watchdog::Watchdog;
 use crate::explore::{Event, Explorer, Options};
-use crate::observe::Recorder;
+use crate::observe::{Recorder, Signature};
 use crate::program::{Outcome, Program, Strategy};
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram, Promoted};
@@ -166,21 +166,22 @@ impl Worker {
     fn search(&self, f: &Closure) -> (Report, Promoted) {
         let settings = &self.settings;
         let mut program = self.program(f, 0);
-        let knowledge = Rc::default();
         // Whether nothing is known from lower bounds.
         let first = settings.min_bound == 0 || settings.at_once;
         if !first {
             self.load_points(&mut program);
         }
+        let knowledge = Rc::new(Knowledge::of(&program));
         let watchdog =
             Watchdog::start(program.heartbeat(), settings.watchdog, self.channel.clone(), self.model);
+        let checks = first && !settings.keep_going && !settings.sequential;
         let options = Options {
             limits: limits(settings),
             stop_at_failure: !settings.keep_going,
             count_states: true,
             measured_executions: settings.measured_executions,
             // Its executions are not nested.
-            check_determinism: first && !settings.keep_going && !settings.sequential,
+            check_determinism: checks && !settings.isolated,
         };
         let mut listener = |event: Event<'_>| self.tell(event);
         let mut explorer = Explorer::new(options);
@@ -214,7 +215,11 @@ impl Worker {
             }
             StrategyKind::ContextBounded if settings.reduction == ReductionKind::PartialOrder => {
                 if settings.isolated {
-                    let mut program = self.isolated(&mut program, &knowledge);
+                    let program = self.isolated(&mut program, &knowledge, &watchdog);
+                    let mut program = if self.channel.is_open() { program } else { program.recording() };
+                    if checks {
+                        explorer.check_determinism(&mut || program.default_execution());
+                    }
                     let mut report =
                         self.search_in_parts(f, &mut explorer, &mut program, &watchdog, &knowledge);
                     if let (Some(failure), Some(trace)) = (&mut report.failure, program.take_trace()) {
@@ -229,18 +234,20 @@ impl Worker {
         };
         // What the claim is of, where there is one.
         let claims = first && !settings.sequential && report.failure.is_none() && report.stopped.is_none();
-        let one_assignment =
-            claims && settings.fixed_hashing && self.depends_on_random_numbers(&mut program, &knowledge);
+        let one_assignment = claims
+            && settings.fixed_hashing
+            && self.depends_on_random_numbers(&mut program, &knowledge, &watchdog);
         let is_shared = report.bounds.iter().any(|bound| bound.max_threads > 1);
         let asks = settings.looks_for_stale_values && !settings.weak_memory;
         let stale_left_out = claims && is_shared && asks && {
             if settings.isolated {
-                self.isolated(&mut program, &knowledge).whether(could_read_stale_values)
+                self.isolated(&mut program, &knowledge, &watchdog).whether(could_read_stale_values)
             } else {
                 could_read_stale_values(&mut program)
             }
         };
-        let clock_left_out = settings.reduction != ReductionKind::None && program.clock_matters();
+        let clock_left_out = settings.reduction != ReductionKind::None
+            && (program.clock_matters() || knowledge.clock_matters());
         for bound in &mut report.bounds {
             bound.clock_left_out = clock_left_out;
             bound.weak_memory = settings.weak_memory;
@@ -272,18 +279,28 @@ impl Worker {
     }
 
     /// The program whose executions are run elsewhere.
-    fn isolated<'a>(&self, program: &'a mut CoroutineProgram, knowledge: &Rc<Knowledge>) -> Isolated<'a> {
-        Isolated::new(program, knowledge.clone(), self.settings.watchdog)
+    fn isolated<'a>(
+        &self,
+        program: &'a mut CoroutineProgram,
+        knowledge: &Rc<Knowledge>,
+        watchdog: &Watchdog,
+    ) -> Isolated<'a> {
+        Isolated::new(program, knowledge.clone(), self.settings.watchdog, watchdog.resting())
     }
 
     /// Whether the execution of the default choices is another one with other random numbers.
-    fn depends_on_random_numbers(&self, program: &mut CoroutineProgram, knowledge: &Rc<Knowledge>) -> bool {
+    fn depends_on_random_numbers(
+        &self,
+        program: &mut CoroutineProgram,
+        knowledge: &Rc<Knowledge>,
+        watchdog: &Watchdog,
+    ) -> bool {
         let mut run = |seed: u64| {
             program.set_random_seed(seed);
             if self.settings.isolated {
-                return self.isolated(program, knowledge).default_execution().0;
+                return self.isolated(program, knowledge, watchdog).default_execution().0;
             }
-            program.default_execution().0
+            Signature::of_default(program).0
         };
         let seed = self.settings.random_seed;
         let here = run(seed);
@@ -400,11 +417,12 @@ impl Worker {
     fn replay(&self, f: &Closure, schedule: &Schedule) -> Report {
         let mut program = self.program(f, REPLAY_RESERVE);
         program.promote_points(schedule.points());
-        if self.settings.isolated {
-            self.isolated(&mut program, &Rc::default()).rehearse(schedule);
-        }
         let watchdog =
             Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
+        if self.settings.isolated {
+            let knowledge = Rc::new(Knowledge::of(&program));
+            self.isolated(&mut program, &knowledge, &watchdog).rehearse(schedule);
+        }
         let replayed = loop {
             let mut chooser = Replay::new(schedule);
             let tell = |piece| self.channel.send(&Message::Traced { model: self.model, piece });
@@ -431,7 +449,7 @@ impl Worker {
 /// Whether the program would have had stale values to read under weak memory.
 fn could_read_stale_values(program: &mut CoroutineProgram) -> bool {
     program.set_weak_memory(true);
-    program.default_execution();
+    let (_, _) = Signature::of_default(program);
     program.set_weak_memory(false);
     program.could_read_stale_values()
 }

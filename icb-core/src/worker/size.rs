@@ -86,7 +86,7 @@ mod tests {
     fn what_has_grown_is_seen_after_some_executions() {
         let mut early = Size::of_the_search();
         let mut spare = Size::of_the_search();
-        let large = vec![1_u8; 2 * MAX_GROWTH as usize];
+        let large = std::hint::black_box(vec![1_u8; 2 * MAX_GROWTH as usize]);
         assert!(!early.is_too_large());
         early.note(1_024);
         assert!(early.is_too_large());

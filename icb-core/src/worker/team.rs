@@ -112,10 +112,10 @@ impl<'a> Team<'a> {
     fn start(&mut self) {
         self.started = true;
         // What the test makes in the file system has the same names in all processes, which would meet there.
-        let count = match files_are_made() {
-            true if self.isolated.is_some() => 1,
-            true => 0,
-            false => self.count,
+        let count = match &self.isolated {
+            Some(knowledge) if knowledge.files_are_made() => 1,
+            None if files_are_made() => 0,
+            _ => self.count,
         };
         // All of them before the first thread: no other is then at work while this process is forked.
         let mut streams = Vec::new();

@@ -79,6 +79,12 @@ impl Run<'_> {
     fn explain_divergence(&self, task: Task, model: u32, failure: &Failure) -> Finding {
         let note = "There is nothing to replay: the test does not do the same under the same schedule.";
         let mut finding = Finding { failure: failure.clone(), notes: vec![note.to_owned()], command: None };
+        if self.search_of(task.test).isolated != Some(true)
+            && self.arguments.search.searched_alone().is_none()
+        {
+            let advice = "If it minds what earlier executions leave behind (a global that is not icb_std's, memory that is never freed): with --isolated each has a process of its own.";
+            finding.notes.push(advice.to_owned());
+        }
         let (test, search) = (&self.tests[task.test], &self.search_of(task.test));
         let directory = self.directory(task).join("replay");
         let Some(thread) = failure.thread else { return finding };

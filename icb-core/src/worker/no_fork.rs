@@ -1,0 +1,35 @@
+//! What `fork.rs` is where there are no forks.
+
+use std::time::Duration;
+
+/// Nobody tells any.
+#[derive(Debug)]
+pub(super) struct Facts;
+
+impl Facts {
+    /// There is nobody to share them with.
+    pub(super) fn new() -> Option<Facts> {
+        None
+    }
+
+    /// Nobody asks for them.
+    pub(super) fn tell(&self, _: u32) {}
+
+    /// None.
+    pub(super) fn told(&self) -> u32 {
+        0
+    }
+}
+
+/// It cannot be made.
+///
+/// # Safety
+/// None is needed.
+pub(super) unsafe fn in_a_fork<T: Copy>(_: Duration, _: impl FnOnce() -> Vec<T>) -> Option<Vec<T>> {
+    None
+}
+
+/// It cannot be made.
+pub(super) fn in_a_fork_to_bytes(_: Duration, _: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+    None
+}
