@@ -716,8 +716,15 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
     );
     icb_with("unchanged", "test --ignored reads_for_long --max-steps 60000", &[])
         .check(PASSED, &["one thread unchanged::lib::tests::reads_for_long"]);
-    // Data that nothing tells of is not put back.
+    // Data that nothing tells of is not put back, unless it goes with its process.
     icb_with("unchanged", "test --no-accesses statics_under_a_lock", &[]).check(
+        PASSED,
+        &[
+            "::statics_under_a_lock: no failure in any execution (exhaustive), each in a process of its own\n",
+            "::small_statics_under_a_lock: no failure in any execution with at most 2 preemptions, each in a process of its own\n",
+        ],
+    );
+    icb_with("unchanged", "test --no-accesses --isolated=false statics_under_a_lock", &[]).check(
         PASSED,
         &[
             "run once unchanged::lib::tests::statics_under_a_lock: it does not follow its schedule: the test passed, and with the same \
