@@ -316,6 +316,8 @@ impl Run<'_> {
         let may = matches!(verdict, Verdict::Failed { failure, .. } if diverges(failure))
             && cfg!(unix)
             && self.tests[task.test].executable.unchanged
+            // Shards make one plan, and each would decide for itself.
+            && self.arguments.shard.is_none()
             && self.arguments.search.isolated.is_none()
             && self.arguments.search.searched_alone().is_none();
         may && lock(&self.isolated).insert(task.test)

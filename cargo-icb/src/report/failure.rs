@@ -52,17 +52,19 @@ pub(crate) fn plain_report(name: &str, record: &Record, root: &Path) -> String {
     }
 }
 
-/// What a test printed, without the lines that libtest puts around it.
+/// What a test printed, without the lines that libtest puts around it, and what has been added to that.
 fn without_harness(output: &str) -> Vec<&str> {
     let mut lines: Vec<&str> =
         output.lines().skip_while(|line| line.is_empty() || line.starts_with("running ")).collect();
     if let Some(end) = lines.iter().rposition(|line| line.starts_with("test result: ")) {
         let list = lines[..end].iter().rposition(|line| *line == "failures:").unwrap_or(end);
+        let added: Vec<&str> = lines[end + 1..].iter().copied().filter(|line| !line.is_empty()).collect();
         lines.truncate(list);
         // A test that has printed has the word FAILED on a line of its own, and an empty list of outputs.
         while lines.last().is_some_and(|line| line.is_empty() || matches!(*line, "FAILED" | "failures:")) {
             lines.pop();
         }
+        lines.extend(added);
     }
     lines
 }
@@ -192,6 +194,7 @@ mod tests {
         let output = "\nrunning 1 test\nsaid x\n\npanicked\nFAILED\n\nfailures:\n\nfailures:\n    x\n\n\
                       test result: FAILED. 0 passed; 1 failed\n\n";
         assert_eq!(without_harness(output), ["said x", "", "panicked"]);
+        assert_eq!(without_harness(&format!("{output}(why)\n")), ["said x", "", "panicked", "(why)"]);
         assert_eq!(without_harness("died"), ["died"]);
     }
 

@@ -127,7 +127,7 @@ fn end(pid: libc::pid_t) {
     // SAFETY: a child of this process that has not been waited for; a null status is allowed.
     unsafe {
         libc::kill(pid, libc::SIGKILL);
-        libc::waitpid(pid, std::ptr::null_mut(), 0);
+        while libc::waitpid(pid, std::ptr::null_mut(), 0) == -1 && retry().is_ok() {}
     }
 }
 

@@ -8,6 +8,7 @@ use crate::runtime::{CoroutineProgram, files_are_made};
 use crate::search::Replay;
 use crate::trace::{Failure, FailureKind, Schedule, Trace};
 use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +25,8 @@ pub(super) struct Knowledge {
     is_news: Cell<bool>,
     /// What executions tell of the program.
     facts: Option<Facts>,
+    /// Where what has been learned is kept for whoever goes on with the search, and the key of what it belongs to.
+    kept: Option<(PathBuf, u64)>,
 }
 
 /// The program makes or locks files.
@@ -36,6 +39,12 @@ impl Knowledge {
     #[cfg(unix)]
     pub(super) fn expect(&self, learned: Option<String>) {
         self.next.set(learned);
+    }
+
+    /// The search begins anew with its next execution, although there is nothing to learn.
+    #[cfg(unix)]
+    pub(super) fn begin_anew(&self) {
+        self.next.set(Some(self.learned.borrow().clone()));
     }
 
     /// Whether something has been learned since this was last asked.
@@ -51,6 +60,16 @@ impl Knowledge {
             facts: Facts::new(),
             ..Knowledge::default()
         }
+    }
+
+    /// Keeps what is learned in this file, and hands the program what is there: a search that is gone on with knows what it knew.
+    pub(super) fn keep_in(&mut self, path: PathBuf, key: u64, program: &mut CoroutineProgram) {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if let Some(learned) = text.strip_prefix(&format!("{key}\n")) {
+            program.take_over_text(learned);
+            self.learned = RefCell::new(program.promoted_text());
+        }
+        self.kept = Some((path, key));
     }
 
     /// Whether in some execution the clock was read while time passed.
@@ -88,6 +107,12 @@ impl Knowledge {
         // With what had been learned before.
         *self.learned.borrow_mut() = program.promoted_text();
         self.is_news.set(true);
+        if let Some((path, key)) = &self.kept {
+            // Without it, it is learned again, and the search begins anew.
+            let new = path.with_extension("new");
+            let _ = std::fs::write(&new, format!("{key}\n{}", self.learned.borrow()))
+                .and_then(|()| std::fs::rename(&new, path));
+        }
     }
 }
 
@@ -137,12 +162,12 @@ impl<'a> Isolated<'a> {
         self.trace.take()
     }
 
-    /// Whether something holds of it, which is found out in a fork.
+    /// Whether something holds of it, or may hold, as far as is found out in a fork.
     pub(super) fn whether(&mut self, holds: impl FnOnce(&mut CoroutineProgram) -> bool) -> bool {
         self.resting.store(true, Ordering::Relaxed);
         let told = in_a_fork_to_bytes(self.patience, || vec![u8::from(holds(self.program))]);
         self.resting.store(false, Ordering::Relaxed);
-        told.is_some_and(|told| told == [1])
+        told.is_none_or(|told| told == [1])
     }
 
     /// Finds out what an execution with this schedule learns of memory, so that it learns nothing when it is run here.
@@ -162,13 +187,30 @@ impl<'a> Isolated<'a> {
         self.resting.store(false, Ordering::Relaxed);
     }
 
+    /// The outcome of an execution that was run here: the last, whatever it came to, since what it leaves is there from now on.
+    fn last(&self, outcome: Outcome) -> Outcome {
+        if matches!(outcome.end, End::Failed(_)) {
+            return outcome;
+        }
+        let message = format!(
+            "an execution passes here that has died in a process of its own, or was not over there after {:.0} s, or there was no process for it: \
+             give more time with ICB_WATCHDOG_SECONDS, or more memory, or do without isolated executions",
+            self.patience.as_secs_f64()
+        );
+        let failure = Failure::new(FailureKind::Divergence, message);
+        Outcome { end: End::Failed(Box::new(failure)), promoted: false, ..outcome }
+    }
+
     /// The execution of the default choices, and how it ends.
     pub(super) fn default_execution(&mut self) -> (Signature, Outcome) {
         loop {
             match self.elsewhere() {
                 Some((_, outcome)) if outcome.promoted => {}
                 Some(told) => return told,
-                None => return Signature::of_default(self.program),
+                None => {
+                    let (signature, outcome) = Signature::of_default(self.program);
+                    return (signature, self.last(outcome));
+                }
             }
         }
     }
@@ -233,12 +275,13 @@ impl Program for Isolated<'_> {
             };
         }
         if !self.records {
-            return self.program.run(chooser, None);
+            let outcome = self.program.run(chooser, None);
+            return self.last(outcome);
         }
         let mut recorder = Recorder::new();
         let outcome = self.program.run(chooser, Some(&mut recorder));
         self.trace = Some(recorder.into_trace());
-        outcome
+        self.last(outcome)
     }
 
     fn label(&mut self, bound: u32, execution: u64) {

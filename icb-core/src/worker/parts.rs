@@ -77,7 +77,7 @@ impl Worker {
 
     /// Where the journal of the bound is, and the key of what it belongs to; none where nobody wants to go on with it. What is
     /// promoted is not in it.
-    fn journal(&self) -> Option<(PathBuf, u64)> {
+    pub(super) fn journal(&self) -> Option<(PathBuf, u64)> {
         let settings = &self.settings;
         let is_one_task = settings.max_bound.map_or(settings.at_once, |bound| bound == settings.min_bound);
         let alone =
@@ -134,7 +134,7 @@ impl Worker {
             if settings.isolated {
                 program.set_isolated();
                 knowledge.teach(&mut program);
-                let mut hand = Forking::new(doing(settings), &mut program, knowledge, settings.watchdog);
+                let mut hand = Forking::new(doing(settings), &mut program, knowledge, self.fork_patience());
                 let _ = serve(stream, &mut hand, &AtomicBool::new(false));
                 return;
             }

@@ -20,6 +20,7 @@ use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Stack beyond what the threads have, where one execution is replayed: for taking backtraces.
 const REPLAY_RESERVE: usize = 512 * 1024;
@@ -171,7 +172,11 @@ impl Worker {
         if !first {
             self.load_points(&mut program);
         }
-        let knowledge = Rc::new(Knowledge::of(&program));
+        let mut knowledge = Knowledge::of(&program);
+        if let Some((path, key)) = self.journal().filter(|_| settings.isolated) {
+            knowledge.keep_in(path.with_extension("learned"), key, &mut program);
+        }
+        let knowledge = Rc::new(knowledge);
         let watchdog =
             Watchdog::start(program.heartbeat(), settings.watchdog, self.channel.clone(), self.model);
         let checks = first && !settings.keep_going && !settings.sequential;
@@ -219,6 +224,9 @@ impl Worker {
                     let mut program = if self.channel.is_open() { program } else { program.recording() };
                     if checks {
                         explorer.check_determinism(&mut || program.default_execution());
+                    } else {
+                        // Whether it makes files has to be known before several run it at a time.
+                        program.default_execution();
                     }
                     let mut report =
                         self.search_in_parts(f, &mut explorer, &mut program, &watchdog, &knowledge);
@@ -278,6 +286,11 @@ impl Worker {
         report
     }
 
+    /// How long an execution may take that has a process of its own: steps are not watched there.
+    pub(super) fn fork_patience(&self) -> Duration {
+        self.settings.watchdog * 3
+    }
+
     /// The program whose executions are run elsewhere.
     fn isolated<'a>(
         &self,
@@ -285,7 +298,7 @@ impl Worker {
         knowledge: &Rc<Knowledge>,
         watchdog: &Watchdog,
     ) -> Isolated<'a> {
-        Isolated::new(program, knowledge.clone(), self.settings.watchdog, watchdog.resting())
+        Isolated::new(program, knowledge.clone(), self.fork_patience(), watchdog.resting())
     }
 
     /// Whether the execution of the default choices is another one with other random numbers.

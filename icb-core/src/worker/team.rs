@@ -248,6 +248,14 @@ impl Crew for Team<'_> {
         if self.alone.is_some() {
             return Look::Here;
         }
+        if let Some(knowledge) = &self.isolated
+            && self.members.len() > 1
+            && knowledge.files_are_made()
+        {
+            // They have been in each other's way: one of them begins anew.
+            knowledge.begin_anew();
+            return Look::Here;
+        }
         let key = item.key();
         let left = std::mem::take(&mut self.shared.lock().left);
         self.replace(left);
