@@ -329,17 +329,26 @@ impl Run<'_> {
         if failure.kind == FailureKind::StepLimit {
             return false;
         }
+        let search = &self.search_of(task.test);
+        matches!(self.replay(task, *model, failure, search), Replayed::Fails(_))
+    }
+
+    /// Runs the schedule of a failure again.
+    fn replay(&self, task: Task, model: u32, failure: &Failure, search: &Search) -> Replayed {
         let directory = self.directory(task).join("replay");
-        let (test, search) = (&self.tests[task.test], &self.search_of(task.test));
-        let replay = Replay { test, model: *model, schedule: &failure.schedule, search, directory };
-        matches!(replay::run(replay), Replayed::Fails(_))
+        let (test, schedule) = (&self.tests[task.test], &failure.schedule);
+        replay::run(Replay { test, model, schedule, search, directory })
     }
 
     /// How a test is searched.
     fn search_of(&self, test: usize) -> Search {
-        let search = self.arguments.search.clone();
-        let isolated = lock(&self.isolated).contains(&test).then_some(true);
-        Search { isolated: isolated.or(search.isolated), ..search }
+        let isolated = if self.is_isolated(test) { Some(true) } else { self.arguments.search.isolated };
+        Search { isolated, ..self.arguments.search.clone() }
+    }
+
+    /// Whether each execution of a test has a process of its own.
+    fn is_isolated(&self, test: usize) -> bool {
+        self.arguments.search.isolated == Some(true) || lock(&self.isolated).contains(&test)
     }
 
     /// The variables of a task's process.

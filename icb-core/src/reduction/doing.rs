@@ -14,7 +14,7 @@ const MAX_FIRST_EXECUTIONS: u64 = 2_048;
 /// Steps after which an item is cut up.
 const MAX_STEPS: u64 = 200_000;
 /// What has been done of an item is put down as often, where somebody keeps it.
-const BETWEEN_SAVES: Duration = Duration::from_millis(400);
+pub(crate) const BETWEEN_SAVES: Duration = Duration::from_millis(400);
 /// Executions that take longer than this are followed by a look at the clock.
 const LONG: Duration = Duration::from_millis(20);
 const MAX_STRIDE: u64 = 256;
@@ -208,46 +208,46 @@ impl Doing {
                 tell(self.save(&done));
             }
             if let Some(remains) = self.prepare() {
-                done.remains = remains;
-                done.cut = self.search.take_cut();
-                return Some(done);
+                return Some(self.finish(done, remains));
             }
-            let outcome = program.run(self.search.chooser(), None);
-            self.end(&outcome);
-            let failed = matches!(outcome.end, End::Failed(_));
-            if failed || outcome.promoted {
+            if self.execute(program, &mut done).is_some() {
                 return None;
             }
-            done.figures.note(&outcome);
         }
     }
-}
 
-impl Doing {
     /// Does the next execution of an item only, if there is one.
     pub fn run_one(&mut self, item: Item, program: &mut dyn Program) -> Ran {
         self.search.take_cut();
         let mut done = self.enter(item);
-        let mut begun = None;
-        let remains = loop {
-            if let Some(remains) = self.prepare() {
-                break remains;
-            }
-            if let Some(begun) = begun {
-                return Ran::Begun(begun);
-            }
-            let outcome = program.run(self.search.chooser(), None);
-            self.end(&outcome);
-            if outcome.promoted || matches!(outcome.end, End::Failed(_)) {
-                return Ran::Ended(Box::new(outcome));
-            }
-            done.figures.note(&outcome);
-            // Before the next one is prepared: whoever goes on does that.
-            begun = Some(if self.can_be_saved() { self.save(&done) } else { Vec::new() });
-        };
-        done.remains = remains;
-        done.cut = self.search.take_cut();
-        Ran::Done(Box::new(done))
+        if let Some(remains) = self.prepare() {
+            return Ran::Done(Box::new(self.finish(done, remains)));
+        }
+        if let Some(ended) = self.execute(program, &mut done) {
+            return Ran::Ended(Box::new(ended));
+        }
+        // Before the next one is prepared: whoever goes on does that.
+        let begun = if self.can_be_saved() { self.save(&done) } else { Vec::new() };
+        match self.prepare() {
+            Some(remains) => Ran::Done(Box::new(self.finish(done, remains))),
+            None => Ran::Begun(begun),
+        }
+    }
+
+    /// Runs the execution that has been prepared. What it came to, if whoever owns the search has to see that.
+    fn execute(&mut self, program: &mut dyn Program, done: &mut Done) -> Option<Outcome> {
+        let outcome = program.run(self.search.chooser(), None);
+        self.end(&outcome);
+        if outcome.promoted || matches!(outcome.end, End::Failed(_)) {
+            return Some(outcome);
+        }
+        done.figures.note(&outcome);
+        None
+    }
+
+    /// The item is over.
+    fn finish(&mut self, done: Done, remains: Remains) -> Done {
+        Done { remains, cut: self.search.take_cut(), ..done }
     }
 }
 

@@ -9,6 +9,7 @@ mod visited;
 
 pub use crate::program::{Everything, Reduction};
 pub use crew::{Crew, Look, News, Wants};
+pub(crate) use doing::BETWEEN_SAVES;
 pub use doing::{Doing, Done, Ran};
 pub(crate) use partial_order::BOUNDS_BEFORE_UNBOUNDED;
 #[doc(hidden)]

@@ -17,6 +17,8 @@ use std::collections::HashSet;
 pub struct SplitSearch<'a> {
     doing: Doing,
     crew: Option<&'a mut dyn Crew>,
+    /// The crew does the first item of a bound as well.
+    delegates: bool,
     sharing: Option<Sharing>,
     waiting: Vec<(u64, Item)>,
     /// The item that is being done here.
@@ -29,8 +31,6 @@ pub struct SplitSearch<'a> {
     committed: u64,
     /// The bound has left something out.
     cut: bool,
-    /// Nobody has been told of the bound's first item.
-    untold: bool,
     /// The next execution has been asked for, and is there.
     asked: bool,
     prepared: bool,
@@ -55,6 +55,7 @@ impl<'a> SplitSearch<'a> {
         let mut split = SplitSearch {
             doing,
             crew: None,
+            delegates: false,
             sharing: None,
             waiting: Vec::new(),
             inside: None,
@@ -63,7 +64,6 @@ impl<'a> SplitSearch<'a> {
             found: HashSet::new(),
             committed: 0,
             cut: false,
-            untold: true,
             asked: false,
             prepared: false,
         };
@@ -74,7 +74,9 @@ impl<'a> SplitSearch<'a> {
     /// Shares the items out.
     #[must_use]
     pub fn with_crew(mut self, crew: &'a mut dyn Crew) -> Self {
+        self.delegates = crew.does_everything();
         self.crew = Some(crew);
+        self.delegate();
         self
     }
 
@@ -107,13 +109,20 @@ impl<'a> SplitSearch<'a> {
         self.inside = None;
         self.committed = 0;
         self.cut = false;
-        self.untold = true;
         self.prepared = false;
         if let Some(sharing) = &mut self.sharing {
             sharing.begin();
             sharing.open(self.next_number, &Item::root(), Ownership::Plan);
         }
         self.push(Item::root());
+        self.delegate();
+    }
+
+    /// Tells those who do everything of the bound that has begun.
+    fn delegate(&mut self) {
+        if self.delegates {
+            self.offer(0);
+        }
     }
 
     fn push(&mut self, item: Item) {
@@ -212,14 +221,14 @@ impl<'a> SplitSearch<'a> {
     }
 
     /// Begins the item whose turn it is here, or goes on with it: what has been done of it, if it is not to be done again.
-    fn enter_next(&mut self, max_executions: u64, is_kept: bool) -> Option<Elsewhere> {
+    fn enter_next(&mut self, max_executions: u64) -> Option<Elsewhere> {
         let (number, item) = self.waiting.pop()?;
         let begun = self.crew.as_mut().and_then(|crew| crew.begun(&item));
         self.here = match begun {
             Some(begun) => self.doing.enter(item.clone().begun(begun)),
             None => self.doing.enter(item.clone()),
         };
-        if self.here.figures.trail.len() as u64 > max_executions && !is_kept {
+        if self.here.figures.trail.len() as u64 > max_executions && !self.delegates {
             // The limit falls into it: that is where it stops.
             self.here = self.doing.enter(item.clone());
         }
@@ -258,14 +267,7 @@ impl Strategy for SplitSearch<'_> {
 
     fn absorb(&mut self, max_executions: u64) -> Absorbed {
         self.asked = true;
-        let crew_does_everything = self.crew.as_ref().is_some_and(|crew| crew.does_everything());
-        if std::mem::take(&mut self.untold)
-            && crew_does_everything
-            && let Some(crew) = &mut self.crew
-        {
-            crew.offer(self.doing.search().bound(), &self.waiting);
-        }
-        if crew_does_everything && max_executions == 0 && self.is_unfinished() {
+        if self.delegates && max_executions == 0 && self.is_unfinished() {
             // The next execution would be one too many: it is there, and not run.
             self.prepared = true;
             return Absorbed::Nothing;
@@ -296,12 +298,12 @@ impl Strategy for SplitSearch<'_> {
                     }
                     return Absorbed::Done(Box::new(done.figures));
                 }
-                Look::Done(done) if crew_does_everything => {
+                Look::Done(done) if self.delegates => {
                     return Absorbed::Done(Box::new(done.figures.up_to(max_executions)));
                 }
                 // The limit falls into it: that is where it stops.
                 Look::Done(_) | Look::Here => {
-                    if let Some(begun) = self.enter_next(max_executions, crew_does_everything) {
+                    if let Some(begun) = self.enter_next(max_executions) {
                         return Absorbed::Done(Box::new(begun.up_to(max_executions)));
                     }
                 }

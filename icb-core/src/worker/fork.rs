@@ -122,9 +122,9 @@ pub(super) unsafe fn in_a_fork<T: Copy>(patience: Duration, work: impl FnOnce() 
     told
 }
 
-/// Ends a fork: what it would do now is of no use.
-fn end(pid: libc::pid_t) {
-    // SAFETY: a child of this process that has not been waited for; a null status is allowed.
+/// Ends a fork of this process that has not been waited for: what it would do now is of no use.
+pub(super) fn end(pid: libc::pid_t) {
+    // SAFETY: plain system calls; a null status is allowed.
     unsafe {
         libc::kill(pid, libc::SIGKILL);
         while libc::waitpid(pid, std::ptr::null_mut(), 0) == -1 && retry().is_ok() {}

@@ -4,14 +4,11 @@ use super::board::Again;
 use super::fork::in_a_fork_to_bytes;
 use super::isolated::Knowledge;
 use super::line::Hand;
-use crate::reduction::{Doing, Done, Item, Ran};
+use crate::reduction::{BETWEEN_SAVES, Doing, Done, Item, Ran};
 use crate::runtime::CoroutineProgram;
 use crate::varint::Reader;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// What has been done of an item is told as often.
-const BETWEEN_TELLING: Duration = Duration::from_millis(400);
 
 /// Does the executions of items in forks of this process.
 pub(super) struct Forking<'a> {
@@ -78,25 +75,22 @@ enum Came {
 }
 
 impl Hand for Forking<'_> {
-    fn work(&mut self, bound: u32, item: Item, tell: &mut dyn FnMut(Vec<u8>)) -> Result<Done, Again> {
-        let mut begun: Arc<[u8]> = item.clone().take_begun().unwrap_or_default();
-        loop {
-            let stands = if begun.is_empty() { item.clone() } else { item.clone().begun(begun.clone()) };
-            let learned = match self.next_execution(bound, stands) {
+    fn work(&mut self, bound: u32, mut item: Item, tell: &mut dyn FnMut(Vec<u8>)) -> Result<Done, Again> {
+        let learned = loop {
+            match self.next_execution(bound, item.clone()) {
                 Some(Came::Done(done)) => return Ok(done),
-                Some(Came::Begun(further)) => {
-                    begun = further;
-                    if self.told.elapsed() >= BETWEEN_TELLING {
+                Some(Came::Begun(begun)) => {
+                    if self.told.elapsed() >= BETWEEN_SAVES {
                         self.told = Instant::now();
                         tell(begun.to_vec());
                     }
-                    continue;
+                    item = item.begun(begun);
                 }
-                Some(Came::Ended(learned)) => learned,
+                Some(Came::Ended(learned)) => break learned,
                 // It is seen how where it is done again.
-                None => String::new(),
-            };
-            return Err(Again { begun, learned });
-        }
+                None => break String::new(),
+            }
+        };
+        Err(Again { begun: item.take_begun().unwrap_or_default(), learned })
     }
 }

@@ -164,27 +164,25 @@ impl<'a> Isolated<'a> {
 
     /// Whether something holds of it, or may hold, as far as is found out in a fork.
     pub(super) fn whether(&mut self, holds: impl FnOnce(&mut CoroutineProgram) -> bool) -> bool {
-        self.resting.store(true, Ordering::Relaxed);
-        let told = in_a_fork_to_bytes(self.patience, || vec![u8::from(holds(self.program))]);
-        self.resting.store(false, Ordering::Relaxed);
+        let work = || vec![u8::from(holds(self.program))];
+        let told = while_resting(&self.resting, || in_a_fork_to_bytes(self.patience, work));
         told.is_none_or(|told| told == [1])
     }
 
     /// Finds out what an execution with this schedule learns of memory, so that it learns nothing when it is run here.
     pub(super) fn rehearse(&mut self, schedule: &Schedule) {
-        self.resting.store(true, Ordering::Relaxed);
         loop {
-            let text = in_a_fork_to_bytes(self.patience, || {
+            let work = || {
                 let outcome = self.program.run(&mut Replay::new(schedule), Some(&mut Recorder::new()));
                 let learned = outcome.promoted.then(|| self.program.promoted_text());
                 learned.unwrap_or_default().into_bytes()
-            });
+            };
+            let text = while_resting(&self.resting, || in_a_fork_to_bytes(self.patience, work));
             match text.and_then(|text| String::from_utf8(text).ok()).filter(|text| !text.is_empty()) {
                 Some(text) => self.knowledge.learn(&text, self.program),
-                None => break,
+                None => return,
             }
         }
-        self.resting.store(false, Ordering::Relaxed);
     }
 
     /// The outcome of an execution that was run here: the last, whatever it came to, since what it leaves is there from now on.
@@ -236,14 +234,10 @@ impl<'a> Isolated<'a> {
             told.extend(text.bytes().map(Told::Byte));
             told
         };
-        self.resting.store(true, Ordering::Relaxed);
         // SAFETY: pieces of signatures lead to the image only, the others nowhere.
-        let told = unsafe { in_a_fork(self.patience, work) };
-        self.resting.store(false, Ordering::Relaxed);
-        let told = told?;
+        let told = while_resting(&self.resting, || unsafe { in_a_fork(self.patience, work) })?;
         let (mut signature, mut text, mut failed) = (Signature::new(), Vec::new(), None);
-        let mut outcome =
-            Outcome { end: End::Passed, step_count: 0, thread_count: 0, fingerprint: 0, promoted: false };
+        let mut outcome = unseen(End::Passed);
         for piece in told {
             match piece {
                 Told::Signature(piece) => signature.add(piece),
@@ -262,17 +256,24 @@ impl<'a> Isolated<'a> {
     }
 }
 
+/// The outcome of an execution that was run elsewhere, of which nobody asks for figures.
+const fn unseen(end: End) -> Outcome {
+    Outcome { end, step_count: 0, thread_count: 0, fingerprint: 0, promoted: false }
+}
+
+/// Waits for a fork: nothing runs here meanwhile.
+fn while_resting<T>(resting: &AtomicBool, wait: impl FnOnce() -> T) -> T {
+    resting.store(true, Ordering::Relaxed);
+    let told = wait();
+    resting.store(false, Ordering::Relaxed);
+    told
+}
+
 impl Program for Isolated<'_> {
     fn run(&mut self, chooser: &mut dyn Chooser, _: Option<&mut dyn Observer>) -> Outcome {
         if let Some(text) = self.knowledge.next.take() {
             self.knowledge.learn(&text, self.program);
-            return Outcome {
-                end: End::GivenUp,
-                step_count: 0,
-                thread_count: 0,
-                fingerprint: 0,
-                promoted: true,
-            };
+            return Outcome { promoted: true, ..unseen(End::GivenUp) };
         }
         if !self.records {
             let outcome = self.program.run(chooser, None);

@@ -8,7 +8,7 @@
 
 use super::beside;
 use super::board::Shared;
-use super::fork::{do_and_end, end_with, fork_unnoticed};
+use super::fork::{self, do_and_end, end_with, fork_unnoticed};
 use super::isolated::Knowledge;
 use super::line::hand_out;
 use super::size::Size;
@@ -65,14 +65,11 @@ impl Member {
     /// Ends the process, if it is still there.
     fn end(&mut self) {
         let Some(pid) = self.pid.take() else { return };
-        // SAFETY: a child of this process that has not been waited for.
-        unsafe { libc::kill(pid, libc::SIGKILL) };
+        fork::end(pid);
         if let Some(thread) = self.thread.take() {
             // It has nothing left to say.
             let _ = thread.join();
         }
-        // SAFETY: waits for that child; a null status is allowed.
-        unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
     }
 }
 

@@ -34,7 +34,7 @@ impl Run<'_> {
 
     /// Runs a test in one process, from bound 0 to the task's last.
     fn all_together(&self, task: Task, output: String, stop: Stop<'_>) -> Verdict {
-        if self.search_of(task.test).isolated == Some(true) {
+        if self.is_isolated(task.test) {
             let why = "with --isolated no process has seen more than one execution: what the test asserts after its model, of all of them together, cannot be judged; \
                        leave --isolated out, or assert it within the model";
             return Verdict::Ordinary { output: format!("{output}\n({why})") };

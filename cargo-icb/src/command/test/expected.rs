@@ -4,7 +4,7 @@ use super::Run;
 use crate::settings::Search;
 use crate::worker::plan::Task;
 use crate::worker::process::Outcome;
-use crate::worker::replay::{self, Replay, Replayed};
+use crate::worker::replay::Replayed;
 use icb_core::trace::{ScheduleEntry, Step};
 
 impl Run<'_> {
@@ -19,15 +19,7 @@ impl Run<'_> {
         };
         // Nothing is to be explained.
         let search = Search { simplify: None, explain: Some(0.0), ..self.search_of(task.test) };
-        let directory = self.directory(task).join("replay");
-        let replay = Replay {
-            test: &self.tests[task.test],
-            model,
-            schedule: &failure.schedule,
-            search: &search,
-            directory,
-        };
-        match replay::run(replay) {
+        match self.replay(task, model, failure, &search) {
             Replayed::Fails(shown) => shown.trace.steps.iter().any(Step::is_stale),
             _ => false,
         }

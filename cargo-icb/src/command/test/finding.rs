@@ -9,7 +9,7 @@ use crate::report::failure::roots;
 use crate::settings::Search;
 use crate::store::{StoredFailure, resolve};
 use crate::worker::plan::Task;
-use crate::worker::replay::{self, Replay, Replayed};
+use crate::worker::replay::Replayed;
 use icb_core::trace::{Failure, FailureKind, Frame, Step, Trace};
 
 impl Run<'_> {
@@ -33,10 +33,8 @@ impl Run<'_> {
                 command = self.command_with_schedule(test, search, model, failure);
             }
         }
-        let directory = self.directory(task).join("replay");
-        let replay = Replay { test, model, schedule: &failure.schedule, search, directory };
         let mut shown = failure.clone();
-        match replay::run(replay) {
+        match self.replay(task, model, failure, search) {
             Replayed::Fails(replayed) => {
                 if replayed.kind != failure.kind {
                     notes.push(format!("The search found: {failure}"));
@@ -79,16 +77,13 @@ impl Run<'_> {
     fn explain_divergence(&self, task: Task, model: u32, failure: &Failure) -> Finding {
         let note = "There is nothing to replay: the test does not do the same under the same schedule.";
         let mut finding = Finding { failure: failure.clone(), notes: vec![note.to_owned()], command: None };
-        if self.search_of(task.test).isolated != Some(true)
-            && self.arguments.search.searched_alone().is_none()
-        {
+        let search = &self.search_of(task.test);
+        if search.isolated != Some(true) && search.searched_alone().is_none() {
             let advice = "If it minds what earlier executions leave behind (a global that is not icb_std's, memory that is never freed): with --isolated each has a process of its own.";
             finding.notes.push(advice.to_owned());
         }
-        let (test, search) = (&self.tests[task.test], &self.search_of(task.test));
-        let directory = self.directory(task).join("replay");
         let Some(thread) = failure.thread else { return finding };
-        let replayed = replay::run(Replay { test, model, schedule: &failure.schedule, search, directory });
+        let replayed = self.replay(task, model, failure, search);
         let (Replayed::Fails(mut replayed) | Replayed::Passes(mut replayed)) = replayed else {
             return finding;
         };
