@@ -182,6 +182,9 @@ impl Record {
         if self.any(|figures| figures.isolated) {
             proved += ", each in a process of its own";
         }
+        if self.any(|figures| figures.reuses_addresses) {
+            proved += ", where addresses are used again";
+        }
         if self.any(|figures| figures.one_assignment) {
             proved +=
                 ", with one assignment of the random numbers that it depends on (--random-seed: another)";

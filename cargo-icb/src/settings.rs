@@ -197,6 +197,18 @@ pub(crate) struct Search {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check_frees: Option<bool>,
+    /// A block may lie where one lay that its thread has freed in the same execution, so that what goes by addresses may take one for the other (ABA)
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new(),
+        env = "ICB_REUSE_ADDRESSES"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reuse_addresses: Option<bool>,
     /// Each execution has a process of its own, where nothing is left of earlier ones; slow [default: where a test that knows nothing of icb diverges]
     #[arg(
         long,
@@ -277,6 +289,7 @@ impl Search {
         set("ICB_RANDOM_SEED", self.random_seed.map(|seed| seed.to_string()));
         set("ICB_CHECK_LEAKS", self.check_leaks.map(|yes| u8::from(yes).to_string()));
         set("ICB_CHECK_FREES", self.check_frees.map(|yes| u8::from(yes).to_string()));
+        set("ICB_REUSE_ADDRESSES", self.reuse_addresses.map(|yes| u8::from(yes).to_string()));
         set("ICB_ISOLATED", self.isolated.map(|yes| u8::from(yes).to_string()));
         set("ICB_ALLOW_UNJOINED_PANICS", self.allow_unjoined_panics.map(|yes| u8::from(yes).to_string()));
         set("ICB_MAX_EXECUTIONS", self.max_executions.map(|n| n.to_string()));
@@ -338,6 +351,7 @@ impl Search {
             random_seed: other.random_seed.or(self.random_seed),
             check_leaks: other.check_leaks.or(self.check_leaks),
             check_frees: other.check_frees.or(self.check_frees),
+            reuse_addresses: other.reuse_addresses.or(self.reuse_addresses),
             isolated: other.isolated.or(self.isolated),
             allow_unjoined_panics: other.allow_unjoined_panics.or(self.allow_unjoined_panics),
             max_executions: other.max_executions.or(self.max_executions),

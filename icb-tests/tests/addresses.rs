@@ -1,8 +1,9 @@
 //! What a test does by the address of something is a function of its schedule: blocks of memory and stacks lie at the same
 //! addresses in every execution, whoever runs it, watches it or keeps something from it.
 
-use icb_std::model::{Builder, FailureKind, Reduction};
-use icb_std::sync::{Arc, Mutex};
+use icb_std::model::{Builder, FailureKind, Reduction, Report};
+use icb_std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
+use icb_std::sync::{Arc, Mutex, mpsc};
 use icb_std::thread;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{LazyLock, PoisonError};
@@ -81,6 +82,10 @@ fn buckets(rounds: usize) {
 #[repr(align(128))]
 struct Aligned(u8);
 
+fn counts(report: &Report) -> Vec<(u64, u64, u64)> {
+    report.bounds.iter().map(|bound| (bound.executions, bound.states, bound.steps)).collect()
+}
+
 #[test]
 fn blocks_and_stacks_lie_where_they_lay_before() {
     let _alone = alone();
@@ -108,9 +113,6 @@ fn processes_that_search_together_agree() {
     let (one, two) = (explore(1), explore(2));
     assert!(one.failure.is_none() && one.complete, "{:?}", one.failure);
     assert!(one.execution_count() > 300, "{} executions", one.execution_count());
-    let counts = |report: &icb_std::model::Report| {
-        report.bounds.iter().map(|bound| (bound.executions, bound.states, bound.steps)).collect::<Vec<_>>()
-    };
     assert_eq!(counts(&one), counts(&two));
 }
 
@@ -238,4 +240,169 @@ fn long_searches_take_no_more_memory_than_short_ones() {
     explore(4_000);
     let after = resident();
     assert!(after < before + (1 << 20), "{before} bytes, then {after}");
+}
+
+/// A number on the heap, which is replaced by one that is larger if it is still the one that was read. It is read, and freed, under a lock.
+struct Replaced {
+    current: AtomicPtr<u64>,
+    reading: Mutex<()>,
+}
+
+impl Replaced {
+    fn add(&self, amount: u64) {
+        loop {
+            let (before, value) = {
+                let _reading = self.reading.lock().unwrap();
+                let current = self.current.load(SeqCst);
+                // SAFETY: it is freed under the lock, by who has put another in its place before.
+                (current, unsafe { *current })
+            };
+            let after = Box::into_raw(Box::new(value + amount));
+            let replaced = self.current.compare_exchange(before, after, SeqCst, SeqCst);
+            let _reading = self.reading.lock().unwrap();
+            // SAFETY: nobody else leads to the one that was replaced, or to the one that has not come to its place.
+            drop(unsafe { Box::from_raw(replaced.unwrap_or(after)) });
+            if replaced.is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Replaced {
+    fn drop(&mut self) {
+        // SAFETY: nobody else is left.
+        drop(unsafe { Box::from_raw(*self.current.get_mut()) });
+    }
+}
+
+/// One thread takes the second number of the other one for the first, if they lie at the same address.
+fn takes_one_for_another() {
+    let number =
+        Arc::new(Replaced { current: AtomicPtr::new(Box::into_raw(Box::new(1))), reading: Mutex::new(()) });
+    let same = number.clone();
+    let other = thread::spawn(move || {
+        same.add(10);
+        same.add(20);
+    });
+    number.add(100);
+    other.join().unwrap();
+    let current = number.current.load(SeqCst);
+    // SAFETY: nobody else is left.
+    assert_eq!(unsafe { *current }, 131, "something was lost");
+}
+
+#[test]
+fn an_exchange_takes_one_block_for_another_where_addresses_are_used_again() {
+    let _alone = alone();
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        let builder = Builder::new().max_bound(2).reduction(reduction);
+        let without = builder.clone().explore(takes_one_for_another);
+        assert!(without.complete && without.failure.is_none(), "{reduction:?}: {without}");
+        let with = builder.reuse_addresses(true).explore(takes_one_for_another);
+        let failure = with.failure.expect("the exchange takes one for the other");
+        assert_eq!((failure.kind, failure.bound), (FailureKind::Panic, 1), "{reduction:?}: {failure}");
+        assert!(failure.message.contains("something was lost"), "{failure}");
+        for _ in 0..20 {
+            let replay = Builder::new().reuse_addresses(true).replay(failure.schedule.clone());
+            let again = replay.explore(takes_one_for_another).failure.expect("it fails again");
+            assert_eq!((&again.message, again.kind), (&failure.message, failure.kind));
+        }
+        let replay = Builder::new().replay(failure.schedule.clone()).explore(takes_one_for_another);
+        let otherwise = replay.failure.map(|failure| failure.kind);
+        assert!(otherwise.is_none_or(|kind| kind == FailureKind::Divergence), "{otherwise:?}");
+    }
+}
+
+#[test]
+fn where_addresses_are_used_again_a_block_is_new_all_the_same() {
+    let _alone = alone();
+    static AGAIN: AtomicUsize = AtomicUsize::new(0);
+    // Locks, atomics, counts and ends of channels, one after the other at the same place, with another thread each time.
+    let body = || {
+        let mut before = 0;
+        for round in 0..3_u64 {
+            let lock = Box::new((Mutex::new(round), AtomicU64::new(round)));
+            let here = std::ptr::from_ref(&*lock).addr();
+            AGAIN.fetch_add(usize::from(here == before), Relaxed);
+            before = here;
+            let (sender, receiver) = mpsc::channel();
+            let shared = Arc::new((lock, sender));
+            let theirs = shared.clone();
+            let other = thread::spawn(move || {
+                *theirs.0.0.lock().unwrap() += 1;
+                theirs.0.1.fetch_add(1, SeqCst);
+                theirs.1.send(round).unwrap();
+            });
+            *shared.0.0.lock().unwrap() += 1;
+            assert_eq!(receiver.recv(), Ok(round));
+            other.join().unwrap();
+            assert_eq!((*shared.0.0.lock().unwrap(), shared.0.1.load(SeqCst)), (round + 2, round + 1));
+        }
+    };
+    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
+        for workers in [1, 2] {
+            if workers > 1 && reduction != Reduction::PartialOrder {
+                continue;
+            }
+            let builder = Builder::new().max_bound(1).reduction(reduction).workers(workers);
+            let without = builder.clone().explore(body);
+            assert!(without.complete && without.failure.is_none(), "{reduction:?}: {without}");
+            assert_eq!(AGAIN.swap(0, Relaxed), 0);
+            for builder in [
+                builder.clone(),
+                builder.check_leaks(true),
+                Builder::new().max_bound(1).reduction(reduction).check_frees(true),
+            ] {
+                let with = builder.reuse_addresses(true).explore(body);
+                assert_eq!(counts(&with), counts(&without), "{reduction:?}: {with}");
+                assert!(with.to_string().contains("where addresses are used again"), "{with}");
+                // With several processes others have counted.
+                assert!(AGAIN.swap(0, Relaxed) > 0 || workers > 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_use_after_free_is_found_until_the_address_is_used_again() {
+    let _alone = alone();
+    let find = |uses_again: bool| {
+        let body = move || {
+            let first = Box::into_raw(Box::new(AtomicU64::new(1)));
+            // SAFETY: that it is used after it has been freed is what is being tested; it stays mapped.
+            let first = unsafe {
+                (*first).store(2, SeqCst);
+                drop(Box::from_raw(first));
+                &*first
+            };
+            let second = uses_again.then(|| Box::new(AtomicU64::new(3)));
+            assert_eq!(first.load(SeqCst), 3);
+            drop(second);
+        };
+        Builder::new().max_bound(0).reuse_addresses(true).explore(body).failure.map(|failure| failure.kind)
+    };
+    assert_eq!((find(false), find(true)), (Some(FailureKind::UseAfterFree), None));
+}
+
+#[test]
+fn what_is_lost_at_an_address_that_was_used_before_leaks() {
+    let _alone = alone();
+    // What a static leads to does not leak.
+    SEEN.begin();
+    for loses in [false, true] {
+        let body = move || {
+            drop(std::hint::black_box(Box::new(1_u64)));
+            let second = std::hint::black_box(Box::new(2_u64));
+            if loses {
+                std::mem::forget(second)
+            } else {
+                drop(second)
+            }
+            thread::spawn(|| ()).join().unwrap();
+        };
+        let report = Builder::new().max_bound(1).check_leaks(true).reuse_addresses(true).explore(body);
+        let found = report.failure.as_ref().map(|failure| failure.kind);
+        assert_eq!(found, loses.then_some(FailureKind::Leak), "{:?}", report.failure);
+    }
 }

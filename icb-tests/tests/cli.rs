@@ -296,6 +296,13 @@ fn options_do_what_they_say() {
     }
     test("frees_what_it_has_not_acquired", "--no-accesses --check-frees")
         .check(FAILED, &["use after free: "]);
+    test("takes_one_block_for_another", "--reuse-addresses=false")
+        .check(PASSED, &["proved", "in any execution with at most 1 preemption\n"]);
+    test("takes_one_block_for_another", "--reuse-addresses")
+        .check(FAILED, &["bound 1", "something was lost", "1 preemption"]);
+    icb("replay takes_one_block_for_another").check(FAILED, &["something was lost"]);
+    test("writes_under_a_lock", "--reuse-addresses")
+        .check(PASSED, &["no failure in any execution (exhaustive), where addresses are used again"]);
     for (options, code, executions) in [
         ("--reduction none", PASSED, "bound 1              2 executions           2 states"),
         (

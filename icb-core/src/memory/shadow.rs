@@ -405,6 +405,23 @@ impl Shadow {
         }
     }
 
+    /// A block comes to lie in memory that has been freed, of whole granules: nothing is known of accesses to it, and they are none of freed memory.
+    pub fn renew(&mut self, address: usize, size: usize) {
+        let (first, last) = (address / GRANULE, (address + size).div_ceil(GRANULE));
+        self.split_at(first);
+        self.split_at(last);
+        for granule in first..last {
+            if let Some(index) = self.find(granule) {
+                let entry = &mut self.entries[index];
+                *entry = Entry { granule, epoch: entry.epoch, ..Entry::NONE };
+            }
+        }
+        let from = self.freed.partition_point(|&(start, _)| start < address);
+        let to = self.freed.partition_point(|&(start, _)| start < address + size);
+        self.freed.drain(from..to);
+        self.unfreed = (0, 0);
+    }
+
     /// Nothing is noted of it but that it is freed: whatever is done to it from now on is wrong.
     fn free_entry(&mut self, index: usize, access: &MemoryAccess<'_>) -> Option<Trouble> {
         let entry = &mut self.entries[index];
@@ -895,6 +912,15 @@ mod tests {
                 assert_eq!(found, (offset < 48).then_some(Trouble::Freed { address }));
             }
         }
+        // A new block lies where every other one lay.
+        for block in (0..200).step_by(2) {
+            shadow.renew(10_000 + block * 64, 48);
+        }
+        for block in 0..200 {
+            let address = 10_000 + block * 64 + 40;
+            let found = touch(&mut shadow, (address, GRANULE), true, 0, &clock);
+            assert_eq!(found, (block % 2 > 0).then_some(Trouble::Freed { address }));
+        }
     }
 
     /// The latest accesses of each byte, by thread.
@@ -952,6 +978,11 @@ mod tests {
                     1 if freed.is_empty() => {
                         shadow.forget(whole.start, whole.len());
                         all().for_each(|at| bytes[at] = Byte::default());
+                        continue;
+                    }
+                    3..12 if !freed.is_empty() => {
+                        shadow.renew(freed.start, freed.len());
+                        freed = 0..0;
                         continue;
                     }
                     2 => {

@@ -115,6 +115,8 @@ pub(crate) fn alive(value: u32) -> Option<ObjectId> {
 /// In the place of a kind in the entries that say where in a stretch of memory there are objects of one kind: a bit for each
 /// granule.
 const STRETCHES: usize = 5;
+/// The key of an entry that is nobody's any more.
+const NOBODYS: usize = usize::MAX;
 /// Binary logarithms of the sizes of a stretch and of a granule, in bytes.
 const STRETCH: u32 = GRANULE + u32::BITS.ilog2();
 const GRANULE: u32 = 2;
@@ -206,9 +208,9 @@ impl AddressMap {
         ((key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize & self.mask
     }
 
-    /// The object at this key.
+    /// Where the entry of this key is.
     #[inline]
-    pub(crate) fn get(&self, key: usize) -> Option<u32> {
+    fn index(&self, key: usize) -> Option<usize> {
         let mut index = self.slot(key);
         loop {
             let entry = &self.entries[index & self.mask];
@@ -216,10 +218,16 @@ impl AddressMap {
                 return None;
             }
             if entry.key == key {
-                return Some(entry.value);
+                return Some(index & self.mask);
             }
             index += 1;
         }
+    }
+
+    /// The object at this key.
+    #[inline]
+    pub(crate) fn get(&self, key: usize) -> Option<u32> {
+        self.index(key).map(|index| self.entries[index].value)
     }
 
     /// [`get`](Self::get), if the first two places say it; else `None`.
@@ -273,6 +281,26 @@ impl AddressMap {
 
     /// The memory of a block is freed: whatever objects are in it are gone, and are told.
     pub(crate) fn forget_block(&mut self, start: usize, size: usize, gone: &mut Vec<u32>) {
+        self.visit_block(start, size, |entry| {
+            if entry.value & GONE == 0 {
+                gone.push(entry.value);
+                entry.value |= GONE;
+            }
+        });
+    }
+
+    /// A new block lies where one has been freed: objects that are gone are no longer known to have been there.
+    pub(crate) fn renew_block(&mut self, start: usize, size: usize) {
+        self.visit_block(start, size, |entry| {
+            if entry.value & GONE != 0 {
+                entry.key = NOBODYS;
+            }
+        });
+    }
+
+    /// The entries of the objects in a block.
+    #[inline]
+    fn visit_block(&mut self, start: usize, size: usize, mut visit: impl FnMut(&mut Entry)) {
         if size == 0 || lines(start, size).is_some_and(|lines| self.lines & lines == 0) {
             return;
         }
@@ -281,14 +309,11 @@ impl AddressMap {
         if stretches.end() - stretches.start() > self.used {
             let epoch = self.epoch;
             let inside = |entry: &&mut Entry| {
-                kind_of(entry.key) != STRETCHES
+                kind_of(entry.key) < STRETCHES
                     && entry.epoch == epoch
                     && (start..end).contains(&(entry.key >> KIND_BITS))
             };
-            for entry in self.entries.iter_mut().filter(inside).filter(|entry| entry.value & GONE == 0) {
-                gone.push(entry.value);
-                entry.value |= GONE;
-            }
+            self.entries.iter_mut().filter(inside).for_each(visit);
             return;
         }
         let mut kinds = self.kinds;
@@ -302,21 +327,15 @@ impl AddressMap {
                     granules &= granules - 1;
                     let mut address = granule;
                     while address < granule + (1 << GRANULE) {
-                        if (start..end).contains(&address) {
-                            self.forget(address << KIND_BITS | kind, gone);
+                        if (start..end).contains(&address)
+                            && let Some(index) = self.index(address << KIND_BITS | kind)
+                        {
+                            visit(&mut self.entries[index]);
                         }
                         address += self.stride;
                     }
                 }
             }
-        }
-    }
-
-    /// The object at this key is gone, and is told, if there is one.
-    fn forget(&mut self, key: usize, gone: &mut Vec<u32>) {
-        if let Some(value) = self.get(key).filter(|&value| value & GONE == 0) {
-            gone.push(value);
-            *self.entry(key, value) |= GONE;
         }
     }
 
@@ -385,13 +404,16 @@ mod tests {
             map.begin(epoch);
             let step = 1 << some(5);
             let mut alive: Vec<(usize, u32)> = Vec::new();
+            let mut keys = HashMap::new();
             for value in 0..some(200) as u32 {
                 let (address, kind) = (4096 + some(2000) / step * step, KINDS[some(5)]);
                 if map.get(key(address, kind)).is_none() {
                     map.insert(key(address, kind), value);
                     alive.push((address, value));
+                    keys.insert(value, key(address, kind));
                 }
             }
+            let mut next = 1000;
             for _ in 0..20 {
                 let start = 4000 + some(2000);
                 let size = [0, 1, some(64), some(400), some(3000)][some(5)];
@@ -404,6 +426,23 @@ mod tests {
                 expected.sort_unstable();
                 assert_eq!(gone, expected);
                 alive.retain(|at| !inside(at));
+                // A new block lies there, and other objects in it.
+                if some(2) == 0 {
+                    map.renew_block(start, size);
+                    for value in gone {
+                        let key = keys[&value];
+                        assert_eq!(map.get(key), None);
+                        if some(2) == 0 {
+                            map.insert(key, next);
+                            alive.push((key >> KIND_BITS, next));
+                            keys.insert(next, key);
+                            next += 1;
+                        }
+                    }
+                }
+                for &(_, value) in &alive {
+                    assert_eq!(map.get(keys[&value]), Some(value));
+                }
             }
         }
     }

@@ -1,5 +1,5 @@
 //! The quarantining allocator: what an execution frees is poisoned and used again only after its end. So an address
-//! never means two objects in one execution, an access to a freed object is recognised, and so is a second free.
+//! never means two objects in one execution, an access to a freed object is recognised, and so is a second free. (Unless it is asked for: see `reuse`.)
 //! Where the blocks of the program under test lie, `arena` says; those of the engine come from the system's allocator, lest they
 //! move the others.
 //!
@@ -10,6 +10,8 @@
 use super::address_map::lines;
 use super::arena::{self, Account, Lease, Region, whole_units};
 use super::ledger::Ledger;
+use super::reuse::Reuse;
+use super::running;
 use crate::memory::window;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -32,6 +34,8 @@ const ELSEWHERE: Layout = Layout::new::<[arena::Range; MAX_ELSEWHERE]>();
 const MAX_POISONED: usize = 4096;
 /// What they are overwritten with.
 pub(super) const POISON: u8 = 0xDF;
+/// What is in a block whose address is used again: not what tells a freed one.
+const RENEWED: u8 = 0xA7;
 
 struct Never(Cell<bool>);
 // SAFETY: nobody writes to it.
@@ -49,6 +53,8 @@ pub(super) struct Block {
     pub(super) suspect: bool,
     /// The execution should know of it.
     news: bool,
+    /// Another block lies there now, or has lain.
+    reused: bool,
 }
 
 /// Blocks that the running execution has freed.
@@ -94,6 +100,8 @@ pub(super) struct Quarantine {
     elsewhere_count: usize,
     /// What is allocated and freed is written down here, unless it is null.
     pub(super) ledger: *mut Ledger,
+    /// The blocks whose addresses may be used again; null: none are.
+    pub(super) reuse: *mut Reuse,
 }
 
 impl Block {
@@ -128,6 +136,7 @@ impl Quarantine {
             elsewhere: std::ptr::null_mut(),
             elsewhere_count: 0,
             ledger: std::ptr::null_mut(),
+            reuse: std::ptr::null_mut(),
         }
     }
 
@@ -168,7 +177,7 @@ impl Quarantine {
         let block = self.get(index);
         (0..index)
             .map(|earlier| self.get(earlier))
-            .any(|earlier| earlier.start == block.start && !earlier.is_gap())
+            .any(|earlier| earlier.start == block.start && !earlier.is_gap() && !earlier.reused)
     }
 
     /// Takes an entry out: its memory will not be given back (it has been freed twice).
@@ -216,6 +225,9 @@ impl Quarantine {
             std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
             (*quarantine).holds_others = true;
             (*quarantine).push(start, layout, suspect);
+            if !(*quarantine).reuse.is_null() && (*quarantine).is_elsewhere(start.addr()) {
+                Self::keep_for_reuse(quarantine, start.addr(), layout);
+            }
         }
     }
 
@@ -231,30 +243,111 @@ impl Quarantine {
             let number = Lease::region_of(thread);
             self.number = number;
             self.highest = self.highest.max(number);
-            // SAFETY: there is a region for each number that `region_of` gives.
-            self.region = unsafe { self.regions.add(number) };
+            // Where addresses are used again each block needs a closer look.
+            if self.reuse.is_null() {
+                // SAFETY: there is a region for each number that `region_of` gives.
+                self.region = unsafe { self.regions.add(number) };
+            }
         }
     }
 
     /// Memory for the program.
+    ///
+    /// # Safety
+    /// `quarantine` is valid and used by this OS thread only.
     #[inline]
-    fn allocate(&mut self, layout: Layout) -> *mut u8 {
-        // SAFETY: the region is the lease's, which is this quarantine's, or `NONE`, which is not written to.
-        match unsafe { (*self.region).take(layout.size(), layout.align()) } {
-            0 => self.allocate_specially(layout),
-            start => std::ptr::with_exposed_provenance_mut(start),
+    unsafe fn allocate(quarantine: *mut Quarantine, layout: Layout) -> *mut u8 {
+        // SAFETY: the region is the lease's, which is this quarantine's, or `NONE`, which is not written to; the rest is the caller's promise.
+        unsafe {
+            match (*(*quarantine).region).take(layout.size(), layout.align()) {
+                0 => Self::allocate_specially(quarantine, layout),
+                start => std::ptr::with_exposed_provenance_mut(start),
+            }
         }
     }
 
+    /// # Safety
+    /// As for [`allocate`](Self::allocate).
     #[cold]
-    fn allocate_specially(&mut self, layout: Layout) -> *mut u8 {
+    unsafe fn allocate_specially(quarantine: *mut Quarantine, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !(*quarantine).reuse.is_null()
+                && let Some(start) = Self::allocate_again(quarantine, layout)
+            {
+                return start;
+            }
+            (*quarantine).allocate_anew(layout)
+        }
+    }
+
+    /// A block where one lies that the running thread has freed.
+    ///
+    /// # Safety
+    /// As for [`allocate`](Self::allocate), and there is a list of blocks whose addresses may be used again.
+    unsafe fn allocate_again(quarantine: *mut Quarantine, layout: Layout) -> Option<*mut u8> {
+        let running = running::running()?;
+        // SAFETY: the caller's promise; no reference to the quarantine is in use while the execution, whose it is, takes note of what has been freed. The block is mapped,
+        // was given back, and is as large as that.
+        unsafe {
+            let (number, reuse) = ((*quarantine).number, &mut *(*quarantine).reuse);
+            let index = reuse.take(number, layout)?;
+            let start = (*(*quarantine).blocks.add(index)).start;
+            running.with(|e| e.memory_is_new(start, layout.size()));
+            (*(*quarantine).blocks.add(index)).reused = true;
+            if window::holds(start) {
+                (*quarantine).given_back -= whole_units(layout.size());
+            }
+            let start: *mut u8 = std::ptr::with_exposed_provenance_mut(start);
+            start.write_bytes(RENEWED, layout.size().min(MAX_POISONED));
+            Some(start)
+        }
+    }
+
+    /// The running thread has freed the block, which has been entered last: its address may be used again, unless it is one of an earlier execution, since
+    /// these leave behind different things.
+    ///
+    /// # Safety
+    /// As for [`allocate_again`](Self::allocate_again).
+    #[cold]
+    unsafe fn keep_for_reuse(quarantine: *mut Quarantine, start: usize, layout: Layout) {
+        // SAFETY: the caller's promise.
+        let (this, reuse) = unsafe { (&mut *quarantine, &mut *(*quarantine).reuse) };
+        let index = this.length.wrapping_sub(1);
+        let is_entered = index < this.length && this.get(index).start == start;
+        if !is_entered || this.get(index).suspect || arena::is_kept_apart(layout.size()) {
+            return;
+        }
+        let is_taken = |lease: &mut Lease| lease.is_taken(start);
+        if !this.some_are_taken || !this.lease.as_mut().is_none_or(is_taken) {
+            let region = this.number;
+            aside(|| reuse.give(region, layout, index));
+        }
+    }
+
+    /// A block where none has lain in this execution.
+    fn allocate_anew(&mut self, layout: Layout) -> *mut u8 {
+        if !self.reuse.is_null() && !self.regions.is_null() {
+            // SAFETY: there is a region for each number that `enter` has got.
+            let start = unsafe { (*self.regions.add(self.number)).take(layout.size(), layout.align()) };
+            if start > 0 {
+                return std::ptr::with_exposed_provenance_mut(start);
+            }
+        }
         let number = self.number;
         let placed = self.lease.as_mut().and_then(|lease| lease.place(number, layout.size(), layout.align()));
         if let Some(placed) = placed {
             let (start, end) = placed.gap;
             if start < end {
                 self.given_back += end - start;
-                self.enter_block(Block { start, size: end - start, align: 0, suspect: false, news: false });
+                self.enter_block(Block {
+                    start,
+                    size: end - start,
+                    align: 0,
+                    suspect: false,
+                    news: false,
+                    reused: false,
+                });
             }
             if let Some(start) = placed.start {
                 return std::ptr::with_exposed_provenance_mut(start);
@@ -279,6 +372,21 @@ impl Quarantine {
         self.elsewhere_count += 1;
     }
 
+    /// Whether a block begins here that this execution has got from elsewhere.
+    fn is_elsewhere(&self, start: usize) -> bool {
+        self.elsewhere().is_some_and(|blocks| blocks.iter().any(|block| block.0 == start))
+    }
+
+    /// The blocks that this execution has got from elsewhere, the first so many; `None`: they could not be written down.
+    fn elsewhere(&self) -> Option<&[arena::Range]> {
+        match self.elsewhere_count.min(MAX_ELSEWHERE) {
+            0 => Some(&[]),
+            _ if self.elsewhere.is_null() => None,
+            // SAFETY: so many have been written.
+            count => Some(unsafe { std::slice::from_raw_parts(self.elsewhere, count) }),
+        }
+    }
+
     /// How many blocks of the program have been freed.
     pub(super) fn freed(&self) -> usize {
         self.length
@@ -290,23 +398,26 @@ impl Quarantine {
         if self.passes || self.elsewhere_count > MAX_ELSEWHERE {
             return false;
         }
-        let elsewhere = match self.elsewhere_count {
-            0 => &[][..],
-            _ if self.elsewhere.is_null() => return false,
-            // SAFETY: so many have been written.
-            count => unsafe { std::slice::from_raw_parts(self.elsewhere, count) },
-        };
+        let Some(elsewhere) = self.elsewhere() else { return false };
         ranges.extend_from_slice(elsewhere);
         match &mut self.lease {
             Some(lease) => lease.blocks_in_use(self.highest + 1, ranges, most),
-            None => elsewhere.iter().map(|&(start, end)| whole_units(end - start)).sum::<usize>() <= most,
+            None => {
+                self.elsewhere()
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|&(start, end)| whole_units(end - start))
+                    .sum::<usize>()
+                    <= most
+            }
         }
     }
 
     /// Whether the address lies in a block that has been freed.
     pub(super) fn holds(&self, address: usize) -> bool {
-        let around =
-            |block: Block| !block.is_gap() && (block.start..block.start + block.size).contains(&address);
+        let around = |block: Block| {
+            !block.is_gap() && !block.reused && (block.start..block.start + block.size).contains(&address)
+        };
         (0..self.length).rev().any(|index| around(self.get(index)))
     }
 
@@ -316,7 +427,7 @@ impl Quarantine {
         let news = suspect || lines(start, size).is_none_or(|lines| self.watched & lines != 0);
         self.news += usize::from(news);
         self.suspected |= suspect;
-        self.enter_block(Block { start, size, align: layout.align() as u32, suspect, news });
+        self.enter_block(Block { start, size, align: layout.align() as u32, suspect, news, reused: false });
     }
 
     /// A block of the window is freed: it may be of an earlier execution.
@@ -364,7 +475,7 @@ impl Quarantine {
             length => unsafe { std::slice::from_raw_parts(self.blocks, length) },
         };
         if !self.passes && (self.holds_others || self.lease.is_none()) {
-            let others = blocks.iter().filter(|block| !block.is_gap() && block.size > 0);
+            let others = blocks.iter().filter(|block| !block.is_gap() && block.size > 0 && !block.reused);
             let others = others.filter(|block| self.lease.is_none() || !window::holds(block.start));
             let mut others: Vec<Block> = others.copied().collect();
             // What was freed twice while threads were unwound, after a failure, nobody has taken note of.
@@ -380,7 +491,8 @@ impl Quarantine {
         }
         if let Some(lease) = self.lease.take() {
             let range = |block: &Block| (block.start, block.start + whole_units(block.size));
-            let freed = blocks.iter().filter(|block| !block.is_gap() && window::holds(block.start));
+            let is_freed = |block: &&Block| !block.is_gap() && !block.reused && window::holds(block.start);
+            let freed = blocks.iter().filter(is_freed);
             lease.close(Account {
                 regions: self.highest + 1,
                 given_back: (!self.inexact && !self.suspected).then_some(self.given_back),
@@ -523,7 +635,7 @@ unsafe impl GlobalAlloc for Allocator {
                 (*quarantine).allocation_count += 1;
                 return System.alloc(layout);
             }
-            let start = (*quarantine).allocate(layout);
+            let start = Quarantine::allocate(quarantine, layout);
             note_allocation(quarantine, start, layout.size());
             start
         }
@@ -538,7 +650,7 @@ unsafe impl GlobalAlloc for Allocator {
                 (*quarantine).allocation_count += 1;
                 return System.alloc_zeroed(layout);
             }
-            let start = (*quarantine).allocate(layout);
+            let start = Quarantine::allocate(quarantine, layout);
             if !start.is_null() && !(*quarantine).is_zero(start, layout.size()) {
                 std::ptr::write_bytes(start, 0, layout.size());
             }
@@ -568,6 +680,9 @@ unsafe impl GlobalAlloc for Allocator {
             let suspect = is_suspect(start, size);
             (*quarantine).given_back += whole_units(size);
             (*quarantine).push(start, layout, suspect);
+            if !(*quarantine).reuse.is_null() {
+                Quarantine::keep_for_reuse(quarantine, start.addr(), layout);
+            }
             // Last, and so nothing has to be kept for afterwards.
             std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
         }

@@ -54,6 +54,8 @@ pub struct Settings {
     /// Whether it is a failure that the memory of an object is freed where nothing orders that after its uses; `None`: where accesses to
     /// plain memory are checked.
     pub check_frees: Option<bool>,
+    /// Whether a block may lie where another one lay that its thread has freed in the same execution.
+    pub reuse_addresses: bool,
     /// Whether a panic in a thread that nobody joins is no failure, as under Rust's own harness.
     pub allow_unjoined_panics: bool,
     /// Whether an execution that is given up runs to its end all the same, uncounted unless it fails, and not where threads are nested calls.
@@ -87,6 +89,7 @@ impl Default for Settings {
             unwind_failed: false,
             check_leaks: false,
             check_frees: None,
+            reuse_addresses: false,
             allow_unjoined_panics: false,
             run_out: true,
             sequential: false,
@@ -227,6 +230,7 @@ pub(super) struct Execution {
     pub(super) quarantine: Box<super::allocator::Quarantine>,
     /// Boxed: the quarantine holds a pointer to it while it is open.
     pub(super) ledger: Box<super::ledger::Ledger>,
+    pub(super) reuse: Box<super::reuse::Reuse>,
     /// What is ordered by what the model does not see.
     pub(super) foreign: super::foreign::Variables,
     /// Where objects have been used, in a replay.
@@ -386,6 +390,7 @@ impl Execution {
             quarantine: Box::new(super::allocator::Quarantine::new()),
             heartbeat: std::sync::Arc::default(),
             ledger: Box::default(),
+            reuse: Box::default(),
             foreign: super::foreign::Variables::default(),
             uses_of_surroundings: super::surroundings::Uses::new(),
             uses: super::uses::Uses::default(),
@@ -395,8 +400,11 @@ impl Execution {
         }
     }
 
-    /// An execution begins: the allocator is told what to write down.
+    /// An execution begins: the allocator is told what to write down, and what to use again.
     pub(super) fn open_ledger(&mut self, histories: bool) {
+        self.reuse.clear();
+        self.quarantine.reuse =
+            if self.settings.reuse_addresses { &raw mut *self.reuse } else { std::ptr::null_mut() };
         self.ledger.begin(self.settings.check_leaks, histories);
         let open = self.ledger.is_open();
         self.quarantine.ledger = if open { &raw mut *self.ledger } else { std::ptr::null_mut() };

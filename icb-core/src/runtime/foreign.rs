@@ -31,6 +31,16 @@ impl Variables {
         self.by_address.clear();
         self.futexes.clear();
     }
+
+    /// Nothing is known any more of variables in this memory.
+    pub(super) fn forget(&mut self, start: usize, size: usize) {
+        self.futexes.forget(start, size);
+        if self.by_address.len() <= size {
+            self.by_address.retain(|address, _| address.wrapping_sub(start) >= size);
+        } else {
+            (start..start + size).for_each(|address| drop(self.by_address.remove(&address)));
+        }
+    }
 }
 
 /// One of them.

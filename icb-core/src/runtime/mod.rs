@@ -44,6 +44,7 @@ mod program;
 mod program_allocator;
 mod promoted;
 mod registers;
+mod reuse;
 mod rounds;
 mod running;
 mod sequential;

@@ -88,6 +88,9 @@ pub struct BoundReport {
     /// Whether each execution had a process of its own, so that nothing was there that an earlier one has left behind.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub isolated: bool,
+    /// Whether a block could lie where another one lay that its thread had freed in the same execution.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reuses_addresses: bool,
 }
 
 impl BoundReport {
@@ -104,6 +107,7 @@ impl BoundReport {
         self.stale_left_out |= other.stale_left_out;
         self.clock_left_out |= other.clock_left_out;
         self.isolated |= other.isolated;
+        self.reuses_addresses |= other.reuses_addresses;
     }
 }
 
@@ -148,11 +152,21 @@ impl Report {
             true => String::new(),
             false => format!(" with at most {}", preemptions(bound)),
         };
-        Some(format!("no failure in any execution{most}{}{}", self.memory(), self.clock()))
+        Some(format!(
+            "no failure in any execution{most}{}{}{}",
+            self.memory(),
+            self.addresses(),
+            self.clock()
+        ))
     }
 
     fn memory(&self) -> &'static str {
         if self.bounds.iter().any(|bound| bound.weak_memory) { " under weak memory" } else { "" }
+    }
+
+    fn addresses(&self) -> &'static str {
+        let are_reused = self.bounds.iter().any(|bound| bound.reuses_addresses);
+        if are_reused { ", where addresses are used again" } else { "" }
     }
 
     fn clock(&self) -> &'static str {

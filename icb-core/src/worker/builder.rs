@@ -283,6 +283,18 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Whether a block may lie where another one lay that the same thread has freed in the same execution: the latest of those of its size, as with
+    /// allocators that keep for each thread what it frees. So what goes by addresses may take one for the other: an exchange that finds the pointer that it expects, and
+    /// not what it pointed to (the ABA problem), a table with addresses for keys. Off by default: then no block lies where another one has lain, and an access to one that has been freed is found. Here it is found only as long as its
+    /// address has not been used again, so search without this first.
+    ///
+    /// Needs icb's allocator (the feature `allocator` of `icb_std`, on by default).
+    #[must_use]
+    pub fn reuse_addresses(mut self, reuse_addresses: bool) -> Self {
+        self.settings.reuse_addresses = reuse_addresses;
+        self
+    }
+
     /// Whether an execution that a reduction gives up half-way runs to its end all the same, which is the default. Else its
     /// threads are unwound where they are: slower for most programs, and not for those whose destructors assert what
     /// holds only where the program itself comes to.

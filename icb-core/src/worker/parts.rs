@@ -88,7 +88,7 @@ impl Worker {
         let path = self.file(&name).filter(|_| is_one_task && !alone)?;
         let key = settings.journal_key.as_ref()?;
         let text = format!(
-            "{key} {:?} {} {:?} {} {} {} {} {}",
+            "{key} {:?} {} {:?} {} {} {} {} {} {}",
             settings.granularity,
             settings.max_steps,
             settings.shard,
@@ -96,7 +96,8 @@ impl Worker {
             settings.auto_advance,
             settings.weak_memory,
             settings.random_seed,
-            settings.isolated
+            settings.isolated,
+            settings.reuse_addresses
         );
         Some((path, checksum(text.as_bytes())))
     }

@@ -102,6 +102,7 @@ impl Worker {
             unwind_failed: self.settings.keep_going,
             check_leaks: self.settings.check_leaks,
             check_frees: self.settings.check_frees,
+            reuse_addresses: self.settings.reuse_addresses,
             allow_unjoined_panics: self.settings.allow_unjoined_panics,
             run_out: self.settings.run_out,
             sequential: self.settings.sequential,
@@ -258,8 +259,7 @@ impl Worker {
             && (program.clock_matters() || knowledge.clock_matters());
         for bound in &mut report.bounds {
             bound.clock_left_out = clock_left_out;
-            bound.weak_memory = settings.weak_memory;
-            bound.isolated = settings.isolated;
+            self.say_what_of(bound);
             bound.one_assignment = one_assignment;
             bound.stale_left_out = stale_left_out;
         }
@@ -322,12 +322,18 @@ impl Worker {
         depends
     }
 
+    /// What is claimed of the bound is claimed with these settings.
+    fn say_what_of(&self, bound: &mut BoundReport) {
+        bound.weak_memory = self.settings.weak_memory;
+        bound.isolated = self.settings.isolated;
+        bound.reuses_addresses = self.settings.reuse_addresses;
+    }
+
     fn tell(&self, event: Event<'_>) {
         let model = self.model;
         let named = |bound: &BoundReport| {
             let mut bound = bound.clone();
-            bound.weak_memory = self.settings.weak_memory;
-            bound.isolated = self.settings.isolated;
+            self.say_what_of(&mut bound);
             bound
         };
         self.channel.send(&match event {
@@ -343,7 +349,7 @@ impl Worker {
     fn frontier_key(&self) -> u64 {
         let settings = &self.settings;
         let text = format!(
-            "{:?} {:?} {:?} {} {} {} {} {}",
+            "{:?} {:?} {:?} {} {} {} {} {} {}",
             settings.granularity,
             settings.on_race,
             settings.reduction,
@@ -351,6 +357,7 @@ impl Worker {
             settings.auto_advance,
             settings.weak_memory,
             settings.random_seed,
+            settings.reuse_addresses,
             self.model
         );
         text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {

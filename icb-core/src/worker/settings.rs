@@ -59,6 +59,7 @@ pub(super) struct Settings {
     pub(super) isolated: bool,
     pub(super) check_leaks: bool,
     pub(super) check_frees: Option<bool>,
+    pub(super) reuse_addresses: bool,
     pub(super) allow_unjoined_panics: bool,
     pub(super) run_out: bool,
     /// Processes that search.
@@ -115,6 +116,7 @@ impl Default for Settings {
             isolated: false,
             check_leaks: false,
             check_frees: None,
+            reuse_addresses: false,
             allow_unjoined_panics: false,
             run_out: true,
             workers: 1,
@@ -203,6 +205,7 @@ impl Settings {
         }
         given.take("ICB_CHECK_LEAKS", &mut self.check_leaks, switch)?;
         given.take("ICB_CHECK_FREES", &mut self.check_frees, some(switch))?;
+        given.take("ICB_REUSE_ADDRESSES", &mut self.reuse_addresses, switch)?;
         given.take("ICB_ALLOW_UNJOINED_PANICS", &mut self.allow_unjoined_panics, switch)?;
         given.take("ICB_DETACHED", &mut self.detached, switch)?;
         given.take("ICB_FIXED_HASHING", &mut self.fixed_hashing, switch)?;
@@ -243,6 +246,7 @@ impl Settings {
             ("ICB_WEAK_MEMORY", self.weak_memory),
             ("ICB_AUTO_ADVANCE", self.auto_advance),
             ("ICB_ISOLATED", self.isolated),
+            ("ICB_REUSE_ADDRESSES", self.reuse_addresses),
         ];
         let found = found.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| format!("{name}=1 "));
         given.chain(found).collect()
@@ -274,10 +278,15 @@ impl Settings {
                 "there is no memory for a stack of {size} bytes ({error}); give a smaller one"
             ));
         }
-        if self.check_leaks && !crate::runtime::allocator_is_installed() {
-            return Err("leaks are found by icb's allocator, which is not the global allocator here; turn the feature \
-                        `allocator` of icb-std on, or make icb_core::runtime::Allocator the #[global_allocator]"
-                .into());
+        let of_allocator =
+            [(self.check_leaks, "leaks are found"), (self.reuse_addresses, "addresses are used again")];
+        if let Some((_, what)) = of_allocator.iter().find(|(is_asked_for, _)| *is_asked_for)
+            && !crate::runtime::allocator_is_installed()
+        {
+            return Err(format!(
+                "{what} by icb's allocator, which is not the global allocator here; turn the feature `allocator` of icb-std \
+                 on, or make icb_core::runtime::Allocator the #[global_allocator]"
+            ));
         }
         if self.sequential && self.strategy != StrategyKind::StackDiscipline {
             return Err("threads as nested calls are for one strategy only; set the strategy to kiss, or do without sequential".into());

@@ -21,6 +21,7 @@ const fn manner(granularity: Granularity, spurious: bool) -> Manner {
         detached: false,
         idle_turns: false,
         check_frees: false,
+        reuse_addresses: false,
     }
 }
 
@@ -45,9 +46,10 @@ pub const DETACHED_MANNERS: [Manner; 2] = [
 ];
 
 /// With objects that are freed too early.
-pub const FREEING_MANNERS: [Manner; 2] = [
+pub const FREEING_MANNERS: [Manner; 3] = [
     Manner { check_frees: true, ..manner(Granularity::SyncOnly, false) },
     Manner { check_frees: true, ..manner(Granularity::EveryAccess, true) },
+    Manner { check_frees: true, reuse_addresses: true, ..manner(Granularity::SyncOnly, true) },
 ];
 
 /// One of so many programs is searched in items of a few executions too.

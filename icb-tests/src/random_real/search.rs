@@ -43,6 +43,8 @@ pub struct Manner {
     pub idle_turns: bool,
     /// Whether an object that is freed while others may come to it is a failure.
     pub check_frees: bool,
+    /// Whether blocks lie where others have lain.
+    pub reuse_addresses: bool,
 }
 
 impl Manner {
@@ -58,6 +60,7 @@ impl Manner {
             detached: self.detached,
             idle_turns: self.idle_turns,
             check_frees: self.check_frees.then_some(true),
+            reuse_addresses: self.reuse_addresses,
             allow_unjoined_panics: self.detached,
             run_out: self.detached,
             unwind_failed: true,

@@ -1,0 +1,55 @@
+//! Addresses that are used again within the execution that has freed what lay there, if that is asked for
+//! ([`Settings::reuse_addresses`](super::execution::Settings)). So a pointer that somebody has kept may be that of another block, and an
+//! exchange takes one for the other: the ABA problem, and whatever else goes by addresses.
+//!
+//! A block lies where that one lay which its thread has freed last of those of its size, as with allocators that keep for a thread what it
+//! frees. What other threads free is left to them. So where a block lies depends on what its own thread has done, as it does without this,
+//! and not on the order of what is independent: what a reduction leaves out is the same.
+//!
+//! It works inside the allocator, and allocates aside. Knows blocks by their numbers; which blocks they are, `allocator` knows.
+
+use super::execution::Execution;
+use crate::program::End;
+use std::alloc::Layout;
+use std::collections::BTreeMap;
+
+/// The blocks whose addresses may be used again.
+#[derive(Debug, Default)]
+pub(super) struct Reuse {
+    /// By the number of the region of who has freed them, by size and by alignment; the latest one last.
+    freed: BTreeMap<(usize, usize, usize), Vec<usize>>,
+}
+
+impl Reuse {
+    /// An execution begins.
+    pub(super) fn clear(&mut self) {
+        self.freed.values_mut().for_each(Vec::clear);
+    }
+
+    /// The block has been freed by the thread with this region.
+    pub(super) fn give(&mut self, region: usize, layout: Layout, block: usize) {
+        self.freed.entry((region, layout.size(), layout.align())).or_default().push(block);
+    }
+
+    /// The block that the thread with this region has freed last, of those like this. Allocates and frees nothing.
+    pub(super) fn take(&mut self, region: usize, layout: Layout) -> Option<usize> {
+        self.freed.get_mut(&(region, layout.size(), layout.align()))?.pop()
+    }
+}
+
+impl Execution {
+    /// What lies here from now on is new: what had been there before has been freed, and nothing that was known of it is so of this.
+    #[cold]
+    pub(super) fn memory_is_new(&mut self, start: usize, size: usize) {
+        self.note_freed();
+        if let Some(End::Failed(failure)) = &mut self.end {
+            // The thread goes on to its next step.
+            failure.after_steps.get_or_insert(self.step_count);
+        }
+        self.map.renew_block(start, size);
+        if self.accesses_hooked {
+            self.shadow.renew(start, size);
+            self.foreign.forget(start, size);
+        }
+    }
+}
