@@ -5,6 +5,8 @@ use icb_std::model::{Builder, FailureKind, Reduction, Report};
 use icb_std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
 use icb_std::sync::{Arc, Mutex, mpsc};
 use icb_std::thread;
+use icb_tests::seeds;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{LazyLock, PoisonError};
 
@@ -364,6 +366,54 @@ fn where_addresses_are_used_again_a_block_is_new_all_the_same() {
     }
 }
 
+/// Whatever earlier executions have left in the memory.
+#[test]
+fn addresses_of_blocks_that_nobody_writes_to_are_used_again_too() {
+    static AGAIN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+    let _alone = alone();
+    let place = || {
+        let block = std::hint::black_box(Vec::<u64>::with_capacity(4));
+        block.as_ptr().addr()
+    };
+    let look = move || AGAIN[usize::from(place() == place())].fetch_add(1, Relaxed);
+    let body = move || {
+        let other = thread::spawn(look);
+        look();
+        other.join().unwrap();
+    };
+    for reuse in [true, false, true] {
+        let report = Builder::new().max_bound(2).reuse_addresses(reuse).explore(body);
+        assert!(report.failure.is_none() && report.complete, "{report}");
+        let found = AGAIN.each_ref().map(|count| count.swap(0, Relaxed) > 0);
+        assert_eq!(found, [!reuse, reuse]);
+    }
+}
+
+/// As many as a process may keep from its first execution, and more than are written down for other purposes.
+#[test]
+fn many_blocks_of_the_system_are_used_again() {
+    static KEPT: std::sync::Mutex<Vec<Vec<Box<u64>>>> = std::sync::Mutex::new(Vec::new());
+    let _alone = alone();
+    let many = || (0..5_000).map(|_| Box::new(1_u64)).collect::<Vec<_>>();
+    let body = move || {
+        let blocks = many();
+        let last = std::ptr::from_ref(&*blocks[4_999]).addr();
+        let mut kept = KEPT.lock().unwrap();
+        if kept.is_empty() {
+            // Others lie elsewhere from now on.
+            kept.push(many());
+        }
+        drop(kept);
+        drop(blocks);
+        let again = std::hint::black_box(Box::new(2_u64));
+        assert_eq!(std::ptr::from_ref(&*again).addr(), last);
+        thread::spawn(|| ()).join().unwrap();
+    };
+    let report = Builder::new().max_bound(1).reuse_addresses(true).explore(body);
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    assert!(report.failure.is_none() && report.complete, "{report}");
+}
+
 #[test]
 fn a_use_after_free_is_found_until_the_address_is_used_again() {
     let _alone = alone();
@@ -405,4 +455,130 @@ fn what_is_lost_at_an_address_that_was_used_before_leaks() {
         let found = report.failure.as_ref().map(|failure| failure.kind);
         assert_eq!(found, loses.then_some(FailureKind::Leak), "{:?}", report.failure);
     }
+}
+
+/// What a thread does with boxes whose contents nobody looks at: only where they lie makes a difference.
+#[derive(Clone, Copy, Debug)]
+enum Doing {
+    /// Allocates one, and puts it into a place; frees what was there.
+    Replace(usize),
+    /// Remembers which one is in a place.
+    Look(usize),
+    /// Puts a new one in the place of the one that it remembers, if that is there. What does not come to its place, or is replaced, is freed.
+    Exchange(usize),
+    /// Whether the one that it remembers is in the place.
+    Compare(usize),
+    /// Frees what is in the place, which is empty then.
+    Clear(usize),
+}
+
+const PLACES: usize = 2;
+
+/// What the threads do, the first one being the main thread.
+fn doings(seed: u64) -> Vec<Vec<Doing>> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut random = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let threads = 2 + random(4) / 3;
+    let most = if threads == 2 { 5 } else { 3 };
+    let mut doing = |_| {
+        let place = random(PLACES);
+        match random(8) {
+            0 | 1 => Doing::Replace(place),
+            2 => Doing::Look(place),
+            3..=5 => Doing::Exchange(place),
+            6 => Doing::Compare(place),
+            _ => Doing::Clear(place),
+        }
+    };
+    (0..threads).map(|_| (0..most).map(&mut doing).collect()).collect()
+}
+
+type Places = [AtomicPtr<u64>; PLACES];
+
+/// Frees a block that nobody uses.
+fn free(block: *mut u64) {
+    if !block.is_null() {
+        // SAFETY: it came from a box, and was taken out of its place by the caller alone, or never was in one.
+        drop(unsafe { Box::from_raw(block) });
+    }
+}
+
+fn allocated() -> *mut u64 {
+    Box::into_raw(std::hint::black_box(Box::new(0)))
+}
+
+/// What the thread has found.
+fn act(doings: &[Doing], places: &Places) -> Vec<bool> {
+    let mut remembered = std::ptr::null_mut();
+    let mut found = Vec::with_capacity(doings.len());
+    for doing in doings {
+        match *doing {
+            Doing::Replace(place) => free(places[place].swap(allocated(), SeqCst)),
+            Doing::Look(place) => remembered = places[place].load(SeqCst),
+            Doing::Exchange(place) => {
+                let new = allocated();
+                let exchanged = places[place].compare_exchange(remembered, new, SeqCst, SeqCst);
+                found.push(exchanged.is_ok());
+                free(exchanged.unwrap_or(new));
+            }
+            Doing::Compare(place) => found.push(places[place].load(SeqCst) == remembered),
+            Doing::Clear(place) => free(places[place].swap(std::ptr::null_mut(), SeqCst)),
+        }
+    }
+    found
+}
+
+/// What all threads have found, in all executions up to a bound.
+fn outcomes(doings: &[Vec<Doing>], builder: &Builder, bound: u32) -> BTreeSet<Vec<Vec<bool>>> {
+    let found = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let (doings, keep) = (std::sync::Arc::new(doings.to_vec()), found.clone());
+    let report = builder.clone().max_bound(bound).explore(move || {
+        let places: Arc<Places> = Arc::new(std::array::from_fn(|_| AtomicPtr::new(allocated())));
+        let others: Vec<_> = (1..doings.len())
+            .map(|thread| {
+                let (doings, places) = (doings.clone(), places.clone());
+                thread::spawn(move || act(&doings[thread], &places))
+            })
+            .collect();
+        let mut all = vec![act(&doings[0], &places)];
+        all.extend(others.into_iter().map(|other| other.join().unwrap()));
+        places.iter().for_each(|place| free(place.load(SeqCst)));
+        keep.lock().unwrap().insert(all);
+    });
+    assert!(report.failure.is_none() && report.complete, "{report}");
+    let found = found.lock().unwrap();
+    found.clone()
+}
+
+/// What is reduced finds whatever the plain search finds at each bound, where only addresses make a difference.
+#[test]
+fn reductions_find_what_takes_one_block_for_another() {
+    let _alone = alone();
+    let (programs, different) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    seeds::for_each(seeds::from_environment().unwrap_or(0..400), |seed| {
+        let doings = doings(seed);
+        let builder = Builder::new().reuse_addresses(true);
+        for bound in 0..=2 {
+            let plain = outcomes(&doings, &builder.clone().reduction(Reduction::None), bound);
+            for reduction in [Reduction::PartialOrder, Reduction::Visited] {
+                let reduced = outcomes(&doings, &builder.clone().reduction(reduction), bound);
+                let differ: Vec<_> = plain.symmetric_difference(&reduced).collect();
+                assert!(
+                    differ.is_empty(),
+                    "seed {seed}, bound {bound}, {reduction:?}: only one of the searches finds {differ:?} in {doings:?}"
+                );
+            }
+            let without = outcomes(&doings, &Builder::new(), bound);
+            different.fetch_add(usize::from(without != plain), Relaxed);
+        }
+        programs.fetch_add(1, Relaxed);
+    });
+    let (programs, different) = (programs.into_inner(), different.into_inner());
+    assert!(
+        different > programs / 20,
+        "in {different} searches of {programs} programs addresses make a difference"
+    );
 }

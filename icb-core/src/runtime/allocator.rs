@@ -34,7 +34,7 @@ const ELSEWHERE: Layout = Layout::new::<[arena::Range; MAX_ELSEWHERE]>();
 const MAX_POISONED: usize = 4096;
 /// What they are overwritten with.
 pub(super) const POISON: u8 = 0xDF;
-/// What is in a block whose address is used again: not what tells a freed one.
+/// What is in a new block where addresses are used again: not what tells a freed one.
 const RENEWED: u8 = 0xA7;
 
 struct Never(Cell<bool>);
@@ -225,7 +225,7 @@ impl Quarantine {
             std::ptr::write_bytes(start, POISON, size.min(MAX_POISONED));
             (*quarantine).holds_others = true;
             (*quarantine).push(start, layout, suspect);
-            if !(*quarantine).reuse.is_null() && (*quarantine).is_elsewhere(start.addr()) {
+            if !(*quarantine).reuse.is_null() && (*(*quarantine).reuse).is_elsewhere(start.addr()) {
                 Self::keep_for_reuse(quarantine, start.addr(), layout);
             }
         }
@@ -239,14 +239,13 @@ impl Quarantine {
     /// The thread with this number runs from now on.
     #[inline]
     pub(super) fn enter(&mut self, thread: usize) {
+        self.number = Lease::region_of(thread);
         if !self.regions.is_null() {
-            let number = Lease::region_of(thread);
-            self.number = number;
-            self.highest = self.highest.max(number);
+            self.highest = self.highest.max(self.number);
             // Where addresses are used again each block needs a closer look.
             if self.reuse.is_null() {
                 // SAFETY: there is a region for each number that `region_of` gives.
-                self.region = unsafe { self.regions.add(number) };
+                self.region = unsafe { self.regions.add(self.number) };
             }
         }
     }
@@ -272,12 +271,18 @@ impl Quarantine {
     unsafe fn allocate_specially(quarantine: *mut Quarantine, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
         unsafe {
-            if !(*quarantine).reuse.is_null()
-                && let Some(start) = Self::allocate_again(quarantine, layout)
-            {
-                return start;
+            if (*quarantine).reuse.is_null() {
+                return (*quarantine).allocate_anew(layout);
             }
-            (*quarantine).allocate_anew(layout)
+            let start = match Self::allocate_again(quarantine, layout) {
+                Some(start) => start,
+                None => (*quarantine).allocate_anew(layout),
+            };
+            // What an earlier execution has freed here may have left what tells a freed block.
+            if !start.is_null() && !arena::is_kept_apart(layout.size()) {
+                start.write_bytes(RENEWED, layout.size().min(MAX_POISONED));
+            }
+            start
         }
     }
 
@@ -298,9 +303,7 @@ impl Quarantine {
             if window::holds(start) {
                 (*quarantine).given_back -= whole_units(layout.size());
             }
-            let start: *mut u8 = std::ptr::with_exposed_provenance_mut(start);
-            start.write_bytes(RENEWED, layout.size().min(MAX_POISONED));
-            Some(start)
+            Some(std::ptr::with_exposed_provenance_mut(start))
         }
     }
 
@@ -356,6 +359,11 @@ impl Quarantine {
         // SAFETY: as for the caller's.
         let start = unsafe { System.alloc(layout) };
         self.note_elsewhere((start.addr(), start.addr() + layout.size()));
+        if !self.reuse.is_null() {
+            // SAFETY: it is the execution's, which is this quarantine's, and nobody borrows it.
+            let reuse = unsafe { &mut *self.reuse };
+            aside(|| reuse.note_elsewhere(start.addr()));
+        }
         start
     }
 
@@ -370,11 +378,6 @@ impl Quarantine {
             unsafe { self.elsewhere.add(self.elsewhere_count).write(block) };
         }
         self.elsewhere_count += 1;
-    }
-
-    /// Whether a block begins here that this execution has got from elsewhere.
-    fn is_elsewhere(&self, start: usize) -> bool {
-        self.elsewhere().is_some_and(|blocks| blocks.iter().any(|block| block.0 == start))
     }
 
     /// The blocks that this execution has got from elsewhere, the first so many; `None`: they could not be written down.

@@ -4,26 +4,39 @@
 //!
 //! A block lies where that one lay which its thread has freed last of those of its size, as with allocators that keep for a thread what it
 //! frees. What other threads free is left to them. So where a block lies depends on what its own thread has done, as it does without this,
-//! and not on the order of what is independent: what a reduction leaves out is the same.
+//! and not on the order of what is independent: what a reduction leaves out is the same, as long as who frees a block is settled by what is seen, and nobody uses it after that.
 //!
 //! It works inside the allocator, and allocates aside. Knows blocks by their numbers; which blocks they are, `allocator` knows.
 
 use super::execution::Execution;
 use crate::program::End;
 use std::alloc::Layout;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The blocks whose addresses may be used again.
 #[derive(Debug, Default)]
 pub(super) struct Reuse {
     /// By the number of the region of who has freed them, by size and by alignment; the latest one last.
     freed: BTreeMap<(usize, usize, usize), Vec<usize>>,
+    /// Where blocks begin that this execution has got from the system.
+    elsewhere: BTreeSet<usize>,
 }
 
 impl Reuse {
     /// An execution begins.
     pub(super) fn clear(&mut self) {
         self.freed.values_mut().for_each(Vec::clear);
+        self.elsewhere.clear();
+    }
+
+    /// The execution gets a block from the system, which begins here.
+    pub(super) fn note_elsewhere(&mut self, start: usize) {
+        self.elsewhere.insert(start);
+    }
+
+    /// Whether such a block begins here.
+    pub(super) fn is_elsewhere(&self, start: usize) -> bool {
+        self.elsewhere.contains(&start)
     }
 
     /// The block has been freed by the thread with this region.
@@ -41,8 +54,11 @@ impl Execution {
     /// What lies here from now on is new: what had been there before has been freed, and nothing that was known of it is so of this.
     #[cold]
     pub(super) fn memory_is_new(&mut self, start: usize, size: usize) {
+        let had_ended = self.end.is_some();
         self.note_freed();
-        if let Some(End::Failed(failure)) = &mut self.end {
+        if let Some(End::Failed(failure)) = &mut self.end
+            && !had_ended
+        {
             // The thread goes on to its next step.
             failure.after_steps.get_or_insert(self.step_count);
         }

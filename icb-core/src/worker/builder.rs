@@ -286,7 +286,8 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
     /// Whether a block may lie where another one lay that the same thread has freed in the same execution: the latest of those of its size, as with
     /// allocators that keep for each thread what it frees. So what goes by addresses may take one for the other: an exchange that finds the pointer that it expects, and
     /// not what it pointed to (the ABA problem), a table with addresses for keys. Off by default: then no block lies where another one has lain, and an access to one that has been freed is found. Here it is found only as long as its
-    /// address has not been used again, so search without this first.
+    /// address has not been used again, and what is reported or claimed of a program that uses freed memory later than that may be wrong: search without this first. Where a `std::sync::Arc` of the real
+    /// `std` is shared and accesses are not checked, that another thread may be the one that frees is not explored.
     ///
     /// Needs icb's allocator (the feature `allocator` of `icb_std`, on by default).
     #[must_use]
