@@ -392,12 +392,12 @@ fn addresses_of_blocks_that_nobody_writes_to_are_used_again_too() {
 /// As many as a process may keep from its first execution, and more than are written down for other purposes.
 #[test]
 fn many_blocks_of_the_system_are_used_again() {
-    static KEPT: std::sync::Mutex<Vec<Vec<Box<u64>>>> = std::sync::Mutex::new(Vec::new());
+    static KEPT: std::sync::Mutex<Vec<Vec<Vec<u64>>>> = std::sync::Mutex::new(Vec::new());
     let _alone = alone();
-    let many = || (0..5_000).map(|_| Box::new(1_u64)).collect::<Vec<_>>();
+    let many = || (0..5_000).map(|_| vec![1_u64]).collect::<Vec<_>>();
     let body = move || {
         let blocks = many();
-        let last = std::ptr::from_ref(&*blocks[4_999]).addr();
+        let last = blocks[4_999].as_ptr().addr();
         let mut kept = KEPT.lock().unwrap();
         if kept.is_empty() {
             // Others lie elsewhere from now on.
@@ -405,8 +405,8 @@ fn many_blocks_of_the_system_are_used_again() {
         }
         drop(kept);
         drop(blocks);
-        let again = std::hint::black_box(Box::new(2_u64));
-        assert_eq!(std::ptr::from_ref(&*again).addr(), last);
+        let again = std::hint::black_box(vec![2_u64]);
+        assert_eq!(again.as_ptr().addr(), last);
         thread::spawn(|| ()).join().unwrap();
     };
     let report = Builder::new().max_bound(1).reuse_addresses(true).explore(body);
