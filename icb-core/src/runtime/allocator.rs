@@ -322,7 +322,9 @@ impl Quarantine {
             return;
         }
         let is_taken = |lease: &mut Lease| lease.is_taken(start);
-        if !this.some_are_taken || !this.lease.as_mut().is_none_or(is_taken) {
+        let is_of_earlier_one =
+            window::holds(start) && this.some_are_taken && this.lease.as_mut().is_none_or(is_taken);
+        if !is_of_earlier_one {
             let region = this.number;
             aside(|| reuse.give(region, layout, index));
         }
