@@ -460,7 +460,7 @@ fn every_failure_is_told_stored_and_replayed() {
             // The others run on.
             "proved cases::holding::counts_under_a_lock",
             "run once cases::holding::has_no_model",
-            "10 passed, 18 failed",
+            "11 passed, 18 failed",
             // The report.
             "1 preemption, found in execution ",
             "▶1         │ preempted by T1",
