@@ -1,6 +1,6 @@
 //! How executions end: panics, deadlocks, step limits, stack overflows; and what is said about them.
 
-use crate::{check_verdicts, failure, plain, verdict};
+use crate::{check_verdicts, failure, plain, run_alone, verdict};
 use icb_std::model::{FailureKind, ThreadId, choose};
 use icb_std::panic::resume_unwind;
 use icb_std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -589,8 +589,7 @@ fn is_cut_short() {
 /// Of a test that passes, the harness shows nothing that is printed.
 #[test]
 fn without_the_tool_a_line_says_that_a_search_was_cut_short() {
-    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    let output = command.args(["--exact", "--ignored", "ends::is_cut_short"]).output().unwrap();
+    let output = run_alone("ends::is_cut_short", &["--exact"]);
     assert!(output.status.success(), "{output:?}");
     let expected = "icb: ends::is_cut_short is incomplete: stopped by the limit on executions after 2 executions; proved: \
                     no failure in any execution with at most 1 preemption\n";

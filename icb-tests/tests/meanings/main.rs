@@ -18,6 +18,7 @@ mod time;
 mod unbounded;
 
 use icb_std::model::{Builder, Failure, FailureKind, Reduction, Report};
+use std::process::{Command, Output};
 
 /// Explores up to three preemptions without spurious wake-ups and failures.
 fn plain() -> Builder {
@@ -52,4 +53,10 @@ fn check_verdicts(builder: &Builder, table: &[(&str, fn(), Verdict)]) {
         assert_eq!(verdict(&report), expected, "{name}: {:?}", report.failure.map(|f| f.to_string()));
         assert_eq!(report.complete, expected.is_none(), "{name}");
     }
+}
+
+/// Runs tests that are ignored, whose names contain this, in a process of their own.
+fn run_alone(names: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", names]).args(arguments).output().unwrap()
 }
