@@ -1,7 +1,7 @@
 //! The command line: what can be asked for. What it means is in `command`.
 
 use crate::exit_code::{Error, HELP};
-use crate::settings::{Bound, Search, parse_jobs, parse_limit, parse_seconds, parse_whole};
+use crate::settings::{Bound, Search, Switch, parse_jobs, parse_limit, parse_seconds, parse_whole};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use icb_core::trace::Shard;
 use serde::{Deserialize, Serialize};
@@ -230,15 +230,10 @@ pub(crate) struct TestArgs {
     /// Search the last bound at once, which is sooner done where nothing fails; a test that fails is then searched bound by bound
     #[arg(
         long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
+        switch = "ICB_AT_ONCE",
         action = clap::ArgAction::Set,
         default_value = "false",
-        hide_default_value = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_AT_ONCE"
+        hide_default_value = true
     )]
     pub(crate) at_once: bool,
     /// Go on with what an earlier run of the same command was stopped at

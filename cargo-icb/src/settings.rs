@@ -2,7 +2,8 @@
 //! a stored failure into its replay.
 
 use crate::exit_code::Error;
-use clap::{Args, ValueEnum};
+use clap::builder::BoolishValueParser;
+use clap::{Arg, Args, ValueEnum};
 use icb_core::trace::{STACK_SIZES, StrategyKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -96,6 +97,19 @@ pub(crate) enum OnRace {
     Promote,
 }
 
+/// What options have in common.
+pub(crate) trait Switch {
+    /// On or off, also by a variable of the environment; on if the option is given without a value.
+    fn switch(self, variable: &'static str) -> Self;
+}
+
+impl Switch for Arg {
+    fn switch(self, variable: &'static str) -> Arg {
+        let arg = self.value_name("BOOL").num_args(0..=1).require_equals(true).default_missing_value("true");
+        arg.value_parser(BoolishValueParser::new()).env(variable)
+    }
+}
+
 /// The options of the search. What is not given is left to the test and to the library's defaults.
 #[derive(Clone, PartialEq, Debug, Default, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Search")]
@@ -114,15 +128,7 @@ pub(crate) struct Search {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_pending: Option<u32>,
     /// With --strategy kiss: threads are nested calls on one stack, for valgrind and AddressSanitizer
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_SEQUENTIAL"
-    )]
+    #[arg(long, switch = "ICB_SEQUENTIAL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sequential: Option<bool>,
     /// Which executions are left out because others stand for them [default: partial-order]
@@ -134,39 +140,15 @@ pub(crate) struct Search {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_race: Option<OnRace>,
     /// Loads of atomic variables may read stale values (weak memory), at a cost of 1 each, like a preemption
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_WEAK_MEMORY"
-    )]
+    #[arg(long, switch = "ICB_WEAK_MEMORY")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weak_memory: Option<bool>,
     /// Whether time passes only when no thread can go on, so that sleeps are long enough and no timeout is over early (default: no; a sleep orders nothing)
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_AUTO_ADVANCE"
-    )]
+    #[arg(long, switch = "ICB_AUTO_ADVANCE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) auto_advance: Option<bool>,
     /// Whether waits wake and weak exchanges fail for no reason, at a cost of 1 each, as the documentation of std allows (default: yes)
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_SPURIOUS"
-    )]
+    #[arg(long, switch = "ICB_SPURIOUS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spurious: Option<bool>,
     /// Which assignment of random numbers (of hashing, `getrandom`) every execution gets, where the test opted in to nothing [default: 0]
@@ -174,63 +156,23 @@ pub(crate) struct Search {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) random_seed: Option<u64>,
     /// Memory that an execution allocates and never frees is a failure
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_CHECK_LEAKS"
-    )]
+    #[arg(long, switch = "ICB_CHECK_LEAKS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check_leaks: Option<bool>,
     /// Memory is freed only where that comes after all uses of the locks and atomics in it [default: where everything is instrumented]
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_CHECK_FREES"
-    )]
+    #[arg(long, switch = "ICB_CHECK_FREES")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check_frees: Option<bool>,
     /// A block may lie where one lay that its thread has freed in the same execution, so that what goes by addresses may take one for the other (ABA)
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_REUSE_ADDRESSES"
-    )]
+    #[arg(long, switch = "ICB_REUSE_ADDRESSES")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reuse_addresses: Option<bool>,
     /// Each execution has a process of its own, where nothing is left of earlier ones; slow [default: where a test that knows nothing of icb diverges]
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_ISOLATED"
-    )]
+    #[arg(long, switch = "ICB_ISOLATED")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) isolated: Option<bool>,
     /// A panic in a thread that nobody joins is no failure, as under `cargo test`
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_parser = clap::builder::BoolishValueParser::new(),
-        env = "ICB_ALLOW_UNJOINED_PANICS"
-    )]
+    #[arg(long, switch = "ICB_ALLOW_UNJOINED_PANICS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allow_unjoined_panics: Option<bool>,
     /// Stop a test after so many executions of one bound (then it is incomplete)

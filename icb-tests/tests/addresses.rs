@@ -5,7 +5,9 @@ use icb_std::model::{Builder, FailureKind, Reduction, Report};
 use icb_std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
 use icb_std::sync::{Arc, Mutex, mpsc};
 use icb_std::thread;
+use icb_tests::programs::replaced::takes_one_for_another;
 use icb_tests::seeds;
+use icb_tests::told::Random;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{LazyLock, PoisonError};
@@ -244,56 +246,6 @@ fn long_searches_take_no_more_memory_than_short_ones() {
     assert!(after < before + (1 << 20), "{before} bytes, then {after}");
 }
 
-/// A number on the heap, which is replaced by one that is larger if it is still the one that was read. It is read, and freed, under a lock.
-struct Replaced {
-    current: AtomicPtr<u64>,
-    reading: Mutex<()>,
-}
-
-impl Replaced {
-    fn add(&self, amount: u64) {
-        loop {
-            let (before, value) = {
-                let _reading = self.reading.lock().unwrap();
-                let current = self.current.load(SeqCst);
-                // SAFETY: it is freed under the lock, by who has put another in its place before.
-                (current, unsafe { *current })
-            };
-            let after = Box::into_raw(Box::new(value + amount));
-            let replaced = self.current.compare_exchange(before, after, SeqCst, SeqCst);
-            let _reading = self.reading.lock().unwrap();
-            // SAFETY: nobody else leads to the one that was replaced, or to the one that has not come to its place.
-            drop(unsafe { Box::from_raw(replaced.unwrap_or(after)) });
-            if replaced.is_ok() {
-                return;
-            }
-        }
-    }
-}
-
-impl Drop for Replaced {
-    fn drop(&mut self) {
-        // SAFETY: nobody else is left.
-        drop(unsafe { Box::from_raw(*self.current.get_mut()) });
-    }
-}
-
-/// One thread takes the second number of the other one for the first, if they lie at the same address.
-fn takes_one_for_another() {
-    let number =
-        Arc::new(Replaced { current: AtomicPtr::new(Box::into_raw(Box::new(1))), reading: Mutex::new(()) });
-    let same = number.clone();
-    let other = thread::spawn(move || {
-        same.add(10);
-        same.add(20);
-    });
-    number.add(100);
-    other.join().unwrap();
-    let current = number.current.load(SeqCst);
-    // SAFETY: nobody else is left.
-    assert_eq!(unsafe { *current }, 131, "something was lost");
-}
-
 #[test]
 fn an_exchange_takes_one_block_for_another_where_addresses_are_used_again() {
     let _alone = alone();
@@ -342,26 +294,23 @@ fn where_addresses_are_used_again_a_block_is_new_all_the_same() {
             assert_eq!((*shared.0.0.lock().unwrap(), shared.0.1.load(SeqCst)), (round + 2, round + 1));
         }
     };
-    for reduction in [Reduction::None, Reduction::PartialOrder, Reduction::Visited] {
-        for workers in [1, 2] {
-            if workers > 1 && reduction != Reduction::PartialOrder {
-                continue;
-            }
-            let builder = Builder::new().max_bound(1).reduction(reduction).workers(workers);
-            let without = builder.clone().explore(body);
-            assert!(without.complete && without.failure.is_none(), "{reduction:?}: {without}");
-            assert_eq!(AGAIN.swap(0, Relaxed), 0);
-            for builder in [
-                builder.clone(),
-                builder.check_leaks(true),
-                Builder::new().max_bound(1).reduction(reduction).check_frees(true),
-            ] {
-                let with = builder.reuse_addresses(true).explore(body);
-                assert_eq!(counts(&with), counts(&without), "{reduction:?}: {with}");
-                assert!(with.to_string().contains("where addresses are used again"), "{with}");
-                // With several processes others have counted.
-                assert!(AGAIN.swap(0, Relaxed) > 0 || workers > 1);
-            }
+    let searches =
+        [Reduction::None, Reduction::PartialOrder, Reduction::Visited].map(|reduction| (reduction, 1));
+    for (reduction, workers) in searches.into_iter().chain([(Reduction::PartialOrder, 2)]) {
+        let builder = Builder::new().max_bound(1).reduction(reduction).workers(workers);
+        let without = builder.clone().explore(body);
+        assert!(without.complete && without.failure.is_none(), "{reduction:?}: {without}");
+        assert_eq!(AGAIN.swap(0, Relaxed), 0);
+        for builder in [
+            builder.clone(),
+            builder.check_leaks(true),
+            Builder::new().max_bound(1).reduction(reduction).check_frees(true),
+        ] {
+            let with = builder.reuse_addresses(true).explore(body);
+            assert_eq!(counts(&with), counts(&without), "{reduction:?}: {with}");
+            assert!(with.to_string().contains("where addresses are used again"), "{with}");
+            // With several processes others have counted.
+            assert!(AGAIN.swap(0, Relaxed) > 0 || workers > 1);
         }
     }
 }
@@ -476,11 +425,8 @@ const PLACES: usize = 2;
 
 /// What the threads do, the first one being the main thread.
 fn doings(seed: u64) -> Vec<Vec<Doing>> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut random = move |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
-    };
+    let mut random = Random::new(seed, 0);
+    let mut random = |below| random.below(below);
     let threads = 2 + random(4) / 3;
     let most = if threads == 2 { 5 } else { 3 };
     let mut doing = |_| {

@@ -126,6 +126,11 @@ impl Entry {
     const NONE: Entry =
         Entry { granule: 0, epoch: 0, first: 0, parts: 0, bytes: 0, atomic: 0, cell: Cell::NEW };
 
+    /// Nothing is known any more of what it is for.
+    fn clear(&mut self) {
+        *self = Entry { granule: self.granule, epoch: self.epoch, ..Entry::NONE };
+    }
+
     /// The number of its parts, if it has not been freed.
     #[inline]
     const fn part_count(&self) -> Option<usize> {
@@ -398,24 +403,22 @@ impl Shadow {
         let granules = address / GRANULE..(address + size).div_ceil(GRANULE);
         self.split_at(granules.start);
         self.split_at(granules.end);
-        for entry in &mut self.entries {
-            if entry.epoch == self.epoch && granules.contains(&entry.granule) {
-                *entry = Entry { granule: entry.granule, epoch: entry.epoch, ..Entry::NONE };
+        if self.entries.len() < granules.len() {
+            let is_of_them =
+                |entry: &&mut Entry| entry.epoch == self.epoch && granules.contains(&entry.granule);
+            self.entries.iter_mut().filter(is_of_them).for_each(Entry::clear);
+        } else {
+            for granule in granules {
+                if let Some(index) = self.find(granule) {
+                    self.entries[index].clear();
+                }
             }
         }
     }
 
     /// A block comes to lie in memory that has been freed, of whole granules: nothing is known of accesses to it, and they are none of freed memory.
     pub fn renew(&mut self, address: usize, size: usize) {
-        let (first, last) = (address / GRANULE, (address + size).div_ceil(GRANULE));
-        self.split_at(first);
-        self.split_at(last);
-        for granule in first..last {
-            if let Some(index) = self.find(granule) {
-                let entry = &mut self.entries[index];
-                *entry = Entry { granule, epoch: entry.epoch, ..Entry::NONE };
-            }
-        }
+        self.forget(address, size);
         let from = self.freed.partition_point(|&(start, _)| start < address);
         let to = self.freed.partition_point(|&(start, _)| start < address + size);
         self.freed.drain(from..to);

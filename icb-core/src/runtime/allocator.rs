@@ -108,6 +108,11 @@ impl Block {
     fn is_gap(&self) -> bool {
         self.align == 0
     }
+
+    /// Whether what lies there has been freed.
+    fn is_free(&self) -> bool {
+        !self.is_gap() && !self.reused
+    }
 }
 
 impl Quarantine {
@@ -177,7 +182,7 @@ impl Quarantine {
         let block = self.get(index);
         (0..index)
             .map(|earlier| self.get(earlier))
-            .any(|earlier| earlier.start == block.start && !earlier.is_gap() && !earlier.reused)
+            .any(|earlier| earlier.start == block.start && earlier.is_free())
     }
 
     /// Takes an entry out: its memory will not be given back (it has been freed twice).
@@ -332,13 +337,6 @@ impl Quarantine {
 
     /// A block where none has lain in this execution.
     fn allocate_anew(&mut self, layout: Layout) -> *mut u8 {
-        if !self.reuse.is_null() && !self.regions.is_null() {
-            // SAFETY: there is a region for each number that `enter` has got.
-            let start = unsafe { (*self.regions.add(self.number)).take(layout.size(), layout.align()) };
-            if start > 0 {
-                return std::ptr::with_exposed_provenance_mut(start);
-            }
-        }
         let number = self.number;
         let placed = self.lease.as_mut().and_then(|lease| lease.place(number, layout.size(), layout.align()));
         if let Some(placed) = placed {
@@ -382,16 +380,6 @@ impl Quarantine {
         self.elsewhere_count += 1;
     }
 
-    /// The blocks that this execution has got from elsewhere, the first so many; `None`: they could not be written down.
-    fn elsewhere(&self) -> Option<&[arena::Range]> {
-        match self.elsewhere_count.min(MAX_ELSEWHERE) {
-            0 => Some(&[]),
-            _ if self.elsewhere.is_null() => None,
-            // SAFETY: so many have been written.
-            count => Some(unsafe { std::slice::from_raw_parts(self.elsewhere, count) }),
-        }
-    }
-
     /// How many blocks of the program have been freed.
     pub(super) fn freed(&self) -> usize {
         self.length
@@ -403,26 +391,23 @@ impl Quarantine {
         if self.passes || self.elsewhere_count > MAX_ELSEWHERE {
             return false;
         }
-        let Some(elsewhere) = self.elsewhere() else { return false };
+        let elsewhere = match self.elsewhere_count {
+            0 => &[][..],
+            _ if self.elsewhere.is_null() => return false,
+            // SAFETY: so many have been written.
+            count => unsafe { std::slice::from_raw_parts(self.elsewhere, count) },
+        };
         ranges.extend_from_slice(elsewhere);
         match &mut self.lease {
             Some(lease) => lease.blocks_in_use(self.highest + 1, ranges, most),
-            None => {
-                self.elsewhere()
-                    .unwrap_or_default()
-                    .iter()
-                    .map(|&(start, end)| whole_units(end - start))
-                    .sum::<usize>()
-                    <= most
-            }
+            None => elsewhere.iter().map(|&(start, end)| whole_units(end - start)).sum::<usize>() <= most,
         }
     }
 
     /// Whether the address lies in a block that has been freed.
     pub(super) fn holds(&self, address: usize) -> bool {
-        let around = |block: Block| {
-            !block.is_gap() && !block.reused && (block.start..block.start + block.size).contains(&address)
-        };
+        let around =
+            |block: Block| block.is_free() && (block.start..block.start + block.size).contains(&address);
         (0..self.length).rev().any(|index| around(self.get(index)))
     }
 
@@ -480,7 +465,7 @@ impl Quarantine {
             length => unsafe { std::slice::from_raw_parts(self.blocks, length) },
         };
         if !self.passes && (self.holds_others || self.lease.is_none()) {
-            let others = blocks.iter().filter(|block| !block.is_gap() && block.size > 0 && !block.reused);
+            let others = blocks.iter().filter(|block| block.is_free() && block.size > 0);
             let others = others.filter(|block| self.lease.is_none() || !window::holds(block.start));
             let mut others: Vec<Block> = others.copied().collect();
             // What was freed twice while threads were unwound, after a failure, nobody has taken note of.
@@ -496,7 +481,7 @@ impl Quarantine {
         }
         if let Some(lease) = self.lease.take() {
             let range = |block: &Block| (block.start, block.start + whole_units(block.size));
-            let is_freed = |block: &&Block| !block.is_gap() && !block.reused && window::holds(block.start);
+            let is_freed = |block: &&Block| block.is_free() && window::holds(block.start);
             let freed = blocks.iter().filter(is_freed);
             lease.close(Account {
                 regions: self.highest + 1,

@@ -401,7 +401,7 @@ impl Execution {
     }
 
     /// An execution begins: the allocator is told what to write down, and what to use again.
-    pub(super) fn open_ledger(&mut self, histories: bool) {
+    pub(super) fn instruct_allocator(&mut self, histories: bool) {
         self.reuse.clear();
         self.quarantine.reuse =
             if self.settings.reuse_addresses { &raw mut *self.reuse } else { std::ptr::null_mut() };

@@ -32,9 +32,8 @@ impl Variables {
         self.futexes.clear();
     }
 
-    /// Nothing is known any more of variables in this memory.
-    pub(super) fn forget(&mut self, start: usize, size: usize) {
-        self.futexes.forget(start, size);
+    /// Nothing is known any more of variables in this memory, but for futexes.
+    pub(super) fn forget_variables(&mut self, start: usize, size: usize) {
         if self.by_address.len() <= size {
             self.by_address.retain(|address, _| address.wrapping_sub(start) >= size);
         } else {

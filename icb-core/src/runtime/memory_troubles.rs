@@ -72,14 +72,18 @@ impl Execution {
         ended.find(|&thread| self.is_on_stack_of(thread, address)).map(ThreadId::new)
     }
 
-    /// A plain access of the running thread has found trouble, or atomic variables. If that ends the execution the thread goes on to its
-    /// next step: an access cannot be given up half-way.
+    /// A plain access of the running thread has found trouble, or atomic variables.
     #[cold]
     pub(super) fn look_closely(&mut self, hooked: Hooked, trouble: Option<Trouble>) {
         if let Some(trouble) = trouble {
             self.in_trouble(hooked, trouble);
         }
         self.check_with_atomics(hooked);
+        self.fails_between_steps();
+    }
+
+    /// If what the running thread does now has ended the execution, the thread goes on to its next step: an access, or an allocation, cannot be given up half-way.
+    pub(super) fn fails_between_steps(&mut self) {
         if let Some(End::Failed(failure)) = &mut self.end {
             failure.after_steps.get_or_insert(self.step_count);
         }

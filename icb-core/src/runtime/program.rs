@@ -119,7 +119,7 @@ impl CoroutineProgram {
         let epoch = self.epochs.start;
         self.epochs.start += 1;
         let quarantine = self.running.with(|e| {
-            e.open_ledger(histories);
+            e.instruct_allocator(histories);
             e.quarantine.passes = e.settings.sequential;
             &raw mut *e.quarantine
         });

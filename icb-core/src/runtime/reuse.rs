@@ -9,7 +9,6 @@
 //! It works inside the allocator, and allocates aside. Knows blocks by their numbers; which blocks they are, `allocator` knows.
 
 use super::execution::Execution;
-use crate::program::End;
 use std::alloc::Layout;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,16 +55,13 @@ impl Execution {
     pub(super) fn memory_is_new(&mut self, start: usize, size: usize) {
         let had_ended = self.end.is_some();
         self.note_freed();
-        if let Some(End::Failed(failure)) = &mut self.end
-            && !had_ended
-        {
-            // The thread goes on to its next step.
-            failure.after_steps.get_or_insert(self.step_count);
+        if !had_ended {
+            self.fails_between_steps();
         }
         self.map.renew_block(start, size);
         if self.accesses_hooked {
             self.shadow.renew(start, size);
-            self.foreign.forget(start, size);
+            self.foreign.forget_variables(start, size);
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod lock_order;
 pub mod lost_wakeup;
 pub mod prodcons;
 pub mod raw_pointer;
+pub mod replaced;
 pub mod rwlock_mix;
 pub mod treiber;
 pub mod work_stealing_queue;
