@@ -1,11 +1,30 @@
 //! From an address in the code to the source: looked up only for reports.
 
 use crate::trace::{Frame, SourceLocation};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether an address has been looked up in this process.
+static LOOKED_UP: AtomicBool = AtomicBool::new(false);
+
+/// Whether an address has been looked up in this process, or in the one that it is a fork of: the first one takes a hundred times as long as another, until the debug
+/// information has been read.
+#[must_use]
+pub(crate) fn is_ready() -> bool {
+    LOOKED_UP.load(Ordering::Relaxed)
+}
+
+/// Looks an address up if none has been, so that forks need not read the debug information once more.
+pub(crate) fn make_ready() {
+    if !is_ready() {
+        let _ = frames(make_ready as fn() as usize);
+    }
+}
 
 /// The functions that the instruction before this return address belongs to, innermost first: more than one where calls
 /// were inlined.
 #[must_use]
 pub(crate) fn frames(address: usize) -> Vec<Frame> {
+    LOOKED_UP.store(true, Ordering::Relaxed);
     let mut frames = Vec::new();
     backtrace::resolve(std::ptr::without_provenance_mut(address), |symbol| {
         // Without hashes, which the newer mangling has in the middle of a name (`app[4f2c]::run`), where nobody who looks for a crate expects them.

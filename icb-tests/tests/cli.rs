@@ -738,6 +738,14 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
              schedule it then failed (panic: assertion",
         ],
     );
+    // What a failure takes is found out with processes of their own too.
+    let orders = |arguments: &str| {
+        let said = icb_with("unchanged", arguments, &[]);
+        said.check(FAILED, &["It takes these orders; without any one of them it does not fail"]);
+        let text = said.text.split_once("It takes these orders").unwrap().1;
+        text.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(orders("test --isolated two_withdrawals"), orders("test two_withdrawals"));
     // What is excepted stays on the real std: its tests run once, as they are.
     icb_with("unchanged", "test --except unchanged two_withdrawals", &[])
         .check(PASSED, &["run once unchanged::lib::tests::two_withdrawals"]);

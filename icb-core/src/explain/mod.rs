@@ -2,13 +2,17 @@
 //! found out by running other executions, never by guessing from the trace. It knows programs and choosers, but
 //! neither coroutines nor settings.
 
+mod case;
 mod guide;
 mod orders;
 mod plan;
 mod simplify;
+mod trials;
 
+pub(crate) use case::{Case, Piece, from_bytes, to_bytes};
 pub use orders::orders;
 pub use simplify::simplify;
+pub(crate) use trials::{Came, Trial, Trials};
 
 use crate::trace::table::is_machinery_file;
 use crate::trace::{Failure, FailureKind};

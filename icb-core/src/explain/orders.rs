@@ -6,10 +6,10 @@
 //! as far as the manners tried can tell: following the failing execution as closely as possible, the order reversed,
 //! running each thread as long as possible, in turn, and by chance.
 
-use super::guide::{Guide, Manner};
-use super::is_same;
+use super::guide::Manner;
 use super::plan::{Edge, Plan};
-use crate::program::{End, Program};
+use super::trials::{Came, Here, Trial, Trials};
+use crate::program::Program;
 use crate::trace::{Explanation, Failure, Order, Schedule};
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ const MANNERS: [Manner; 8] = [
 ];
 
 struct Probe<'a> {
-    program: &'a mut dyn Program,
+    trials: &'a mut dyn Trials,
     failure: &'a Failure,
     plan: &'a Plan,
     executions: u64,
@@ -34,19 +34,19 @@ struct Probe<'a> {
 }
 
 impl Probe<'_> {
+    fn run(&mut self, kept: &[Edge], reversed: Option<Edge>, manner: Manner) -> Came {
+        self.executions += 1;
+        self.trials.run(&Trial { failure: self.failure, plan: self.plan, kept, reversed, manner })
+    }
+
     /// Runs executions that keep these orders, `without` being the one in question. The first that does not fail like
     /// the failure.
     fn passes(&mut self, kept: &[Edge], without: Option<Edge>) -> Option<Schedule> {
         let reversed = without.map(|edge| (Some(edge), Manner::AsBefore));
         let manners = reversed.into_iter().chain(MANNERS.map(|manner| (None, manner)));
         for (reversed, manner) in manners {
-            let mut guide = Guide::new(self.plan, kept, reversed, manner);
-            self.executions += 1;
-            let outcome = self.program.run(&mut guide, None);
-            let fails = matches!(&outcome.end, End::Failed(other) if is_same(self.failure, other));
-            // Where an order could not be kept or reversed, the execution says nothing about it.
-            if !fails && !guide.gave_way && !outcome.promoted && !matches!(outcome.end, End::GivenUp) {
-                return Some(guide.into_schedule());
+            if let Came::Passes(schedule) = self.run(kept, reversed, manner) {
+                return Some(schedule);
             }
             if Instant::now() >= self.until {
                 break;
@@ -59,15 +59,20 @@ impl Probe<'_> {
 /// Finds out which orders the failure takes; its trace must hold the accesses of its steps. `None`: the execution is
 /// too long, or does not fail again when all its orders are kept.
 pub fn orders(program: &mut dyn Program, failure: &Failure, until: Instant) -> Option<Explanation> {
-    let trace = &failure.trace;
-    if trace.steps.is_empty() || trace.steps.len() > Explanation::MAX_STEPS {
-        return None;
-    }
-    let plan = Plan::new(failure);
-    let mut probe = Probe { program, failure, plan: &plan, executions: 0, until };
+    let plan = Plan::new(failure)?;
+    orders_of(&mut Here(program), failure, &plan, until)
+}
+
+/// The same of a failure whose plan is known.
+pub(super) fn orders_of(
+    trials: &mut dyn Trials,
+    failure: &Failure,
+    plan: &Plan,
+    until: Instant,
+) -> Option<Explanation> {
+    let mut probe = Probe { trials, failure, plan, executions: 0, until };
     let mut kept = plan.edges.clone();
-    let again = Guide::new(&plan, &kept, None, Manner::AsBefore);
-    if !fails_again(&mut probe, again) {
+    if probe.run(&kept, None, Manner::AsBefore) != Came::Fails {
         return None;
     }
     let mut witnesses: Vec<(Edge, Option<Schedule>)> = Vec::new();
@@ -101,12 +106,6 @@ pub fn orders(program: &mut dyn Program, failure: &Failure, until: Instant) -> O
 const fn implies(one: &Edge, other: &Edge) -> bool {
     let threads = one.before.thread == other.before.thread && one.after.thread == other.after.thread;
     threads && other.before.ordinal <= one.before.ordinal && one.after.ordinal <= other.after.ordinal
-}
-
-fn fails_again(probe: &mut Probe<'_>, mut guide: Guide<'_>) -> bool {
-    probe.executions += 1;
-    let outcome = probe.program.run(&mut guide, None);
-    matches!(&outcome.end, End::Failed(other) if is_same(probe.failure, other))
 }
 
 #[cfg(test)]

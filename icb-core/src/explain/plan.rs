@@ -1,12 +1,12 @@
 //! A failing execution as something that others can be made from: who took which step, and which orders between
 //! threads it has.
 
-use crate::trace::{Action, Failure, Mode, ObjectClass, Schedule, ScheduleEntry, Step, Trace};
+use crate::trace::{Action, Explanation, Failure, Mode, ObjectClass, Schedule, ScheduleEntry, Step, Trace};
 use std::collections::{HashMap, HashSet};
 
 /// A step by a name that other executions share: its thread, and how many steps that thread took before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Number of the thread in the plan.
     pub(super) thread: usize,
     /// How many steps it has taken before.
@@ -15,7 +15,7 @@ pub(super) struct Place {
 
 /// One step comes before another one, of another thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Edge {
+pub(crate) struct Edge {
     pub(super) before: Place,
     pub(super) after: Place,
     /// Positions among the steps of the trace.
@@ -38,23 +38,30 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Reads a trace that holds the accesses of its steps.
-    pub(super) fn new(failure: &Failure) -> Plan {
-        let trace = &failure.trace;
-        let thread_count = trace.threads.len().max(1);
-        let mut plan = Plan {
+    /// Threads that do nothing.
+    pub(super) fn empty(thread_count: usize) -> Plan {
+        Plan {
             threads: HashMap::new(),
             steps: Vec::new(),
             actions: vec![Vec::new(); thread_count],
             branches: vec![Vec::new(); thread_count],
             edges: Vec::new(),
-        };
+        }
+    }
+
+    /// Reads a trace that holds the accesses of its steps. `None`: it is too long, or there is none.
+    pub(super) fn new(failure: &Failure) -> Option<Plan> {
+        let trace = &failure.trace;
+        if trace.steps.is_empty() || trace.steps.len() > Explanation::MAX_STEPS {
+            return None;
+        }
+        let mut plan = Plan::empty(trace.threads.len().max(1));
         plan.name_threads(trace);
         let places = plan.place_steps(trace);
         plan.read_branches(&trace.schedule);
         plan.read_edges(trace, &places);
         plan.read_waits(failure, &places);
-        plan
+        Some(plan)
     }
 
     /// Whoever holds what another thread waits for has taken it before that thread could: an order too, although the

@@ -1,31 +1,70 @@
 //! What a replay goes on to find out once its failure has been told: a simpler one, and which orders it takes. If the
 //! process dies of it, the failure has been told all the same.
 
+use super::fork::{Asked, in_a_fork_to_bytes};
 use super::process::{Closure, Worker};
 use super::replayed::Replayed;
 use super::watchdog::Watchdog;
-use crate::explain::{orders, simplify};
+use crate::explain::{self, Came, Case, Piece, Trial, Trials, orders, simplify};
 use crate::observe::Recorder;
 use crate::recording::Tape;
 use crate::runtime::{self, CoroutineProgram, Promoted};
 use crate::search::Replay;
 use crate::trace::{Failure, FailureKind, Message, Schedule};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Worker {
-    /// Explains a failure that has just been replayed, and tells.
-    pub(super) fn explain(&self, f: &Closure, failure: Failure, promoted: &Promoted) {
+    /// A fork of this process that finds out which orders a failure takes, where executions have processes of their own: to be made before there is
+    /// one here. `None`: nobody wants to know, or it could not be made.
+    pub(super) fn who_explains(&self, f: &Closure, promoted: &Promoted) -> Option<Asked<Piece>> {
+        if !self.settings.isolated || !self.channel.is_open() || self.settings.explain.is_zero() {
+            return None;
+        }
+        let answer = |pieces: &[Piece]| {
+            let mut program = self.bare_program(f, promoted, false);
+            program.set_isolated();
+            let mut trials = InForks { program, patience: self.fork_patience() };
+            let until = Instant::now() + self.settings.explain;
+            let explanation = Case::from_pieces(pieces).and_then(|case| case.orders(&mut trials, until));
+            explanation.as_ref().map(explain::to_bytes).unwrap_or_default()
+        };
+        // SAFETY: pieces lead nowhere.
+        unsafe { Asked::new(answer) }
+    }
+
+    /// Explains a failure that has just been replayed, and tells. `elsewhere`: who does so, if nothing more is to run here.
+    pub(super) fn explain(
+        &self,
+        f: &Closure,
+        mut failure: Failure,
+        promoted: &Promoted,
+        elsewhere: Option<Asked<Piece>>,
+    ) {
         let explains = !self.settings.explain.is_zero() || !self.settings.simplify.is_zero();
         let lasting = matches!(failure.kind, FailureKind::Divergence | FailureKind::StackOverflow);
-        // Executions after the first of the process are other ones.
-        let is_last = self.settings.isolated;
-        if !self.channel.is_open() || !explains || lasting || is_last {
+        if !self.channel.is_open() || !explains || lasting {
             return;
         }
+        if self.settings.isolated {
+            // Executions after the first of the process are other ones.
+            if let (Some(case), Some(elsewhere)) = (Case::new(&failure), elsewhere) {
+                let one = self.fork_patience();
+                let patience = if one.is_zero() { one } else { one + self.settings.explain };
+                let told = elsewhere.ask(&case.to_pieces(), patience);
+                let explanation = told.and_then(|told| explain::from_bytes(&told));
+                failure.trace.explanation = explanation.map(Box::new);
+            }
+        } else {
+            failure = self.explain_here(f, failure, promoted);
+        }
+        self.channel.send(&Message::Explained { model: self.model, failure: Box::new(failure) });
+    }
+
+    /// The failure, or a simpler one, with its explanation.
+    fn explain_here(&self, f: &Closure, mut failure: Failure, promoted: &Promoted) -> Failure {
         let mut program = self.bare_program(f, promoted, true);
         let _watchdog =
             Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
-        let mut failure = failure;
         let mut simplified = None;
         if !self.settings.simplify.is_zero() {
             let (simpler, summary) =
@@ -44,7 +83,7 @@ impl Worker {
             explanation.get_or_insert_default().simplified = Some(summary);
         }
         failure.trace.explanation = explanation.map(Box::new);
-        self.channel.send(&Message::Explained { model: self.model, failure: Box::new(failure) });
+        failure
     }
 
     /// A program beside the one that is replayed; its recording is not for others to read.
@@ -64,5 +103,32 @@ impl Worker {
         let outcome = self.record(&mut program, &mut chooser, &mut recorder);
         let replayed = Replayed::new(outcome.end, &chooser, recorder, schedule);
         (!replayed.passed).then_some(replayed.failure)
+    }
+}
+
+/// Runs each trial in a fork of this process, which itself runs nothing.
+struct InForks {
+    program: CoroutineProgram,
+    patience: Duration,
+}
+
+/// What a fork tells if it has found out what memory is shared, which follows.
+const LEARNS: u8 = u8::MAX;
+
+impl Trials for InForks {
+    fn run(&mut self, trial: &Trial<'_>) -> Came {
+        loop {
+            let program = &mut self.program;
+            let work = || match trial.run(program) {
+                Came::Learns => [&[LEARNS], program.promoted_text().as_bytes()].concat(),
+                came => came.to_bytes(),
+            };
+            let told = in_a_fork_to_bytes(self.patience, work).unwrap_or_default();
+            match told.strip_prefix(&[LEARNS]).map(std::str::from_utf8) {
+                None => return Came::from_bytes(&told).unwrap_or(Came::SaysNothing),
+                Some(Ok(text)) => program.take_over_text(text),
+                Some(Err(_)) => return Came::SaysNothing,
+            }
+        }
     }
 }

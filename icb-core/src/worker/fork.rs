@@ -1,7 +1,9 @@
 //! Forks of this process, taken between two executions. What they do is said by whoever takes them.
 
 use std::io::{Error, ErrorKind, pipe};
+use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -100,9 +102,8 @@ pub(super) unsafe fn in_a_fork<T: Copy>(patience: Duration, work: impl FnOnce() 
             drop(reader);
             end_with(parent);
             do_and_end(|| {
-                let values = work();
                 // Where nobody reads any more, nobody needs it.
-                let _ = send(writer.as_fd(), &[values.len()]).and_then(|()| send(writer.as_fd(), &values));
+                let _ = send_all(writer.as_fd(), &work());
             });
         }
         pid => pid,
@@ -112,14 +113,59 @@ pub(super) unsafe fn in_a_fork<T: Copy>(patience: Duration, work: impl FnOnce() 
         end(pid);
         return None;
     }
-    // By its length, not to the end: what the program has started in the fork may hold the pipe open.
     // SAFETY: the fork has sent these; the caller's promise.
-    let told = unsafe {
-        let length = receive::<usize>(reader.as_fd(), 1).ok();
-        length.and_then(|length| receive(reader.as_fd(), *length.first()?).ok())
-    };
+    let told = unsafe { receive_all(reader.as_fd()) };
     end(pid);
     told
+}
+
+/// A fork of this process that waits until it is asked something, once. What happens here meanwhile, it knows nothing of.
+#[derive(Debug)]
+pub(super) struct Asked<Q> {
+    pid: libc::pid_t,
+    stream: UnixStream,
+    question: PhantomData<Q>,
+}
+
+impl<Q: Copy> Asked<Q> {
+    /// One that answers so. `None`: it could not be made.
+    ///
+    /// # Safety
+    /// As for [`in_a_fork`], of questions.
+    pub(super) unsafe fn new(answer: impl FnOnce(&[Q]) -> Vec<u8>) -> Option<Self> {
+        let (here, there) = UnixStream::pair().ok()?;
+        let parent = std::process::id();
+        // SAFETY: as in `in_a_fork`.
+        let pid = match unsafe { fork_unnoticed() } {
+            -1 => return None,
+            0 => {
+                drop(here);
+                end_with(parent);
+                do_and_end(|| {
+                    // SAFETY: the parent has sent these; the caller's promise.
+                    if let Some(question) = unsafe { receive_all(there.as_fd()) } {
+                        let _ = send_all(there.as_fd(), &answer(&question));
+                    }
+                });
+            }
+            pid => pid,
+        };
+        Some(Asked { pid, stream: here, question: PhantomData })
+    }
+
+    /// Its answer. `None`: it has died, or there is none for so long (zero: it may take any time).
+    pub(super) fn ask(self, question: &[Q], patience: Duration) -> Option<Vec<u8>> {
+        let stream = self.stream.as_fd();
+        send_all(stream, question).ok()?;
+        // SAFETY: the fork has sent bytes.
+        if tells(stream, patience) { unsafe { receive_all(stream) } } else { None }
+    }
+}
+
+impl<Q> Drop for Asked<Q> {
+    fn drop(&mut self) {
+        end(self.pid);
+    }
 }
 
 /// Ends a fork of this process that has not been waited for: what it would do now is of no use.
@@ -190,6 +236,25 @@ unsafe fn receive<T: Copy>(stream: BorrowedFd<'_>, count: usize) -> Result<Vec<T
     Ok(values)
 }
 
+/// Sends how many values there are, and the values.
+fn send_all<T: Copy>(stream: BorrowedFd<'_>, values: &[T]) -> Result<(), Error> {
+    send(stream, &[values.len()])?;
+    send(stream, values)
+}
+
+/// Reads all values that were sent: by their number, not to the end, since what the program has started in a fork may hold the other end open. `None`: they are
+/// not there.
+///
+/// # Safety
+/// As for [`receive`].
+unsafe fn receive_all<T: Copy>(stream: BorrowedFd<'_>) -> Option<Vec<T>> {
+    // SAFETY: the caller's promise; their number has been sent first.
+    unsafe {
+        let count = receive::<usize>(stream, 1).ok()?;
+        receive(stream, *count.first()?).ok()
+    }
+}
+
 /// A call that was only interrupted is made again.
 fn retry() -> Result<(), Error> {
     let error = Error::last_os_error();
@@ -212,6 +277,22 @@ mod tests {
             assert!(unsafe { in_a_fork(Duration::ZERO, tell) }.is_some());
         }
         assert_eq!(facts.told(), 5);
+    }
+
+    #[test]
+    fn who_is_asked_knows_nothing_of_what_has_happened_since() {
+        let mut number = 1_u8;
+        // SAFETY: numbers lead nowhere.
+        let asked = unsafe { Asked::new(|question: &[u8]| question.iter().map(|n| n + number).collect()) };
+        number = 100;
+        assert_eq!(asked.unwrap().ask(&[1, 2], Duration::ZERO), Some(vec![2, 3]));
+        assert_eq!(number, 100);
+        // SAFETY: as above.
+        let dies = unsafe { Asked::new(|_: &[u8]| std::process::abort()) };
+        assert_eq!(dies.unwrap().ask(&[1], Duration::ZERO), None);
+        // SAFETY: as above.
+        let waits = unsafe { Asked::new(|_: &[u8]| loop {}) };
+        assert_eq!(waits.unwrap().ask(&[1], Duration::from_millis(20)), None);
     }
 
     #[test]

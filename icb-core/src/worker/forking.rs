@@ -33,6 +33,7 @@ impl<'a> Forking<'a> {
     /// What the next execution of an item comes to. `None`: its process has died.
     fn next_execution(&mut self, bound: u32, item: Item) -> Option<Came> {
         let (doing, program, knowledge) = (&mut self.doing, &mut *self.program, self.knowledge);
+        knowledge.prepare();
         let told = in_a_fork_to_bytes(self.patience, || {
             doing.search_mut().join(bound);
             let ran = doing.run_one(item, program);

@@ -6,6 +6,7 @@ use crate::observe::{Recorder, Signature, SignaturePiece};
 use crate::program::{Chooser, End, Observer, Outcome, Program};
 use crate::runtime::{CoroutineProgram, files_are_made};
 use crate::search::Replay;
+use crate::symbols;
 use crate::trace::{Failure, FailureKind, Schedule, Trace};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -33,6 +34,8 @@ pub(super) struct Knowledge {
 const FILES: u32 = 1;
 /// It reads the clock while time passes.
 const CLOCK: u32 = 2;
+/// Functions are looked up while it runs.
+const LOOKS_UP: u32 = 4;
 
 impl Knowledge {
     /// The next execution of the search finds this out.
@@ -91,8 +94,16 @@ impl Knowledge {
     pub(super) fn tell_of(&self, program: &CoroutineProgram) {
         let files = if files_are_made() { FILES } else { 0 };
         let clock = if program.clock_matters() { CLOCK } else { 0 };
+        let looks_up = if symbols::is_ready() { LOOKS_UP } else { 0 };
         if let Some(facts) = &self.facts {
-            facts.tell(files | clock);
+            facts.tell(files | clock | looks_up);
+        }
+    }
+
+    /// A fork is about to be made for an execution.
+    pub(super) fn prepare(&self) {
+        if self.told() & LOOKS_UP != 0 {
+            symbols::make_ready();
         }
     }
 
@@ -164,6 +175,7 @@ impl<'a> Isolated<'a> {
 
     /// Whether something holds of it, or may hold, as far as is found out in a fork.
     pub(super) fn whether(&mut self, holds: impl FnOnce(&mut CoroutineProgram) -> bool) -> bool {
+        self.knowledge.prepare();
         let work = || vec![u8::from(holds(self.program))];
         let told = while_resting(&self.resting, || in_a_fork_to_bytes(self.patience, work));
         told.is_none_or(|told| told == [1])
@@ -171,6 +183,8 @@ impl<'a> Isolated<'a> {
 
     /// Finds out what an execution with this schedule learns of memory, so that it learns nothing when it is run here.
     pub(super) fn rehearse(&mut self, schedule: &Schedule) {
+        // It will be recorded with its backtraces.
+        symbols::make_ready();
         loop {
             let work = || {
                 let outcome = self.program.run(&mut Replay::new(schedule), Some(&mut Recorder::new()));
@@ -216,6 +230,7 @@ impl<'a> Isolated<'a> {
     /// The default execution, in a fork.
     fn elsewhere(&mut self) -> Option<(Signature, Outcome)> {
         let (program, knowledge) = (&mut *self.program, &self.knowledge);
+        knowledge.prepare();
         let work = || {
             let (signature, outcome) = Signature::of_default(program);
             let mut told: Vec<Told> = signature.pieces().map(Told::Signature).collect();

@@ -33,3 +33,22 @@ pub(super) unsafe fn in_a_fork<T: Copy>(_: Duration, _: impl FnOnce() -> Vec<T>)
 pub(super) fn in_a_fork_to_bytes(_: Duration, _: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
     None
 }
+
+/// A fork that would wait until it is asked something.
+#[derive(Debug)]
+pub(super) struct Asked<Q>(std::convert::Infallible, std::marker::PhantomData<Q>);
+
+impl<Q: Copy> Asked<Q> {
+    /// It cannot be made.
+    ///
+    /// # Safety
+    /// None is needed.
+    pub(super) unsafe fn new(_: impl FnOnce(&[Q]) -> Vec<u8>) -> Option<Self> {
+        None
+    }
+
+    /// There is nobody to ask.
+    pub(super) fn ask(self, _: &[Q], _: Duration) -> Option<Vec<u8>> {
+        match self.0 {}
+    }
+}

@@ -443,6 +443,7 @@ impl Worker {
             let knowledge = Rc::new(Knowledge::of(&program));
             self.isolated(&mut program, &knowledge, &watchdog).rehearse(schedule);
         }
+        let elsewhere = self.who_explains(f, &program.promoted());
         let replayed = loop {
             let mut chooser = Replay::new(schedule);
             let tell = |piece| self.channel.send(&Message::Traced { model: self.model, piece });
@@ -459,7 +460,7 @@ impl Worker {
         } else {
             self.channel.send(&Message::Failure { model, failure });
             drop(watchdog);
-            self.explain(f, replayed.failure.clone(), &program.promoted());
+            self.explain(f, replayed.failure.clone(), &program.promoted(), elsewhere);
             report.failure = Some(replayed.failure);
         }
         report
