@@ -1,7 +1,12 @@
 //! The one place that names the runtime: everything else in this crate reaches the running execution through here.
 
-#[cfg(not(icb_system_dates))]
+#[cfg(any(
+    not(icb_system_dates),
+    all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))
+))]
 pub(crate) use icb_core::runtime::BEGIN_DATE;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) use icb_core::runtime::BEGIN_UPTIME;
 pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, AtomicType, Counts, Effect, Handle, InitialState, ObjectInit, OwnLock, Registers,
     Surroundings, SurroundingsUse, ThreadBody, ThreadEnd, ThreadMain, Which, about_to_number, active, apart,
@@ -17,8 +22,8 @@ pub(crate) use icb_core::runtime::{
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{
     OwnGuard, engine_works, files_are_one, futex_used, is_alone, is_foreign, make_files_one, makes_files,
-    memory_unmapped, mixed, on_deadlock, random_key, stacks_were_left, was_stopped_half_way,
-    without_unwinding,
+    memory_protected, memory_unmapped, memory_used, mixed, on_deadlock, random_key, stacks_were_left,
+    was_stopped_half_way, without_unwinding,
 };
 #[cfg(all(
     target_os = "linux",

@@ -225,7 +225,7 @@ unsafe extern "C" fn read(file: c_int, bytes: *mut c_void, count: usize) -> isiz
     files::look_into(file, true);
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::READ, file as usize, bytes.addr(), count, 0, 0, 0) };
-    answer_of(streams::reads(file, false, ask)) as isize
+    answer_of(streams::filled(bytes.addr(), streams::reads(file, false, ask))) as isize
 }
 
 /// The C function of this name.
@@ -248,6 +248,7 @@ unsafe extern "C" fn write(file: c_int, bytes: *const c_void, count: usize) -> i
     // SAFETY: the caller's promise.
     let ask =
         |at: usize, count| unsafe { system(system::WRITE, file as usize, bytes.addr() + at, count, 0, 0, 0) };
+    streams::taken(file, bytes.addr(), count);
     answer_of(streams::writes(file, false, count, ask)) as isize
 }
 

@@ -1,10 +1,9 @@
 //! `futex(2)` as crates call it that do not block through std (`parking_lot_core` and others): this file defines the C
 //! function `syscall`, which in an execution serves waiting and waking itself, and otherwise is the system's.
 //!
-//! Modelled: `FUTEX_WAIT`, `FUTEX_WAIT_BITSET`, `FUTEX_WAKE`, `FUTEX_WAKE_BITSET`, on a queue for each address, whose lock and
-//! condition variable are those of this crate; who waits longest is woken first. A wait until a point in time, whose clock is
-//! not the model's, waits for [`SOME_TIME`]. Not modelled: requeueing, `FUTEX_WAKE_OP`, priority inheritance; these, and every
-//! other system call, go to the system.
+//! Modelled: `FUTEX_WAIT`, `FUTEX_WAIT_BITSET`, `FUTEX_WAKE`, `FUTEX_WAKE_BITSET`, `FUTEX_REQUEUE`, `FUTEX_CMP_REQUEUE`, on a queue for each address, whose lock and
+//! condition variable are those of this crate; who waits longest is woken first. A wait until a point in time waits for a little if the clock is
+//! not the model's. Not modelled: `FUTEX_WAKE_OP`, priority inheritance; these, and every other system call, go to the system.
 
 use crate::door::{self, OwnLock};
 use crate::entropy::getrandom;
@@ -13,6 +12,7 @@ use crate::membarrier::membarrier;
 #[cfg(not(target_feature = "crt-static"))]
 use crate::os_thread::gettid;
 use crate::raw;
+use crate::sleeping::{duration, until};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::system::{self, answer, answer_of, system};
@@ -25,11 +25,15 @@ use ::std::sync::Arc;
 use ::std::sync::PoisonError;
 use ::std::time::Duration;
 
-/// Flags of an operation that change nothing here: private to the process, and which clock is meant.
-const FLAGS: c_int = PRIVATE | 256;
+/// Flags of an operation: private to the process, which changes nothing here, and which clock is meant.
+const FLAGS: c_int = PRIVATE | DATES;
+/// The clock is one that tells dates.
+const DATES: c_int = 256;
 const PRIVATE: c_int = 128;
 const WAIT: c_int = 0;
 const WAKE: c_int = 1;
+const REQUEUE: c_int = 3;
+const CMP_REQUEUE: c_int = 4;
 const WAIT_BITSET: c_int = 9;
 const WAKE_BITSET: c_int = 10;
 /// What those wait for, and wake, that name no bits.
@@ -37,8 +41,6 @@ const ANY: u32 = u32::MAX;
 const EAGAIN: c_int = 11;
 const EINVAL: c_int = 22;
 const ETIMEDOUT: c_int = 110;
-/// How long a wait takes whose end is given by a clock that is not the model's.
-const SOME_TIME: Duration = Duration::from_millis(1);
 
 /// Keeps the function below in every program that is linked with this crate.
 #[used]
@@ -66,10 +68,13 @@ unsafe extern "C" fn syscall(
             // SAFETY: the caller gives the address of a futex and, if any, that of a time.
             WAIT | WAIT_BITSET => unsafe {
                 let time = (d as *const [i64; 2]).as_ref();
-                let duration = time.map(|&[seconds, nanoseconds]| match command {
-                    WAIT => Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32),
-                    _ => SOME_TIME,
-                });
+                let Some(time) = time.map_or(Some(None), |&time| duration(time).map(Some)) else {
+                    return answer(Err(EINVAL));
+                };
+                let duration = match command {
+                    WAIT => time,
+                    _ => time.map(|end| until(end, b as c_int & DATES != 0)),
+                };
                 return answer(seen_before_and_after(a, || wait(a, c as u32, bits, duration)));
             },
             WAKE | WAKE_BITSET => {
@@ -78,6 +83,20 @@ unsafe extern "C" fn syscall(
                 // SAFETY: the caller's promise.
                 unsafe { system(number, a, b, c, d, e, f) };
                 return woken;
+            }
+            REQUEUE | CMP_REQUEUE => {
+                let expected = (command == CMP_REQUEUE).then_some(f as u32);
+                // SAFETY: the caller gives the addresses of two futexes.
+                let moved =
+                    seen_before_and_after(a, || unsafe { requeue(a, [c as u32, d as u32], e, expected) });
+                // As above; what waits there is moved as well.
+                // SAFETY: the caller's promise.
+                unsafe { system(number, a, b, c, d, e, f) };
+                return match moved {
+                    Ok((woken, _)) if command == REQUEUE => woken,
+                    Ok((woken, moved)) => woken + moved,
+                    Err(error) => answer(Err(error)),
+                };
             }
             _ => {}
         }
@@ -132,7 +151,19 @@ struct State {
     /// Their tickets, and the bits that they wait for.
     waiting: VecDeque<(u64, u32)>,
     woken: Vec<u64>,
+    /// Those who wait elsewhere now: their tickets here, and there, and where that is.
+    moved: Vec<(u64, u64, Arc<Queue>)>,
     next: u64,
+}
+
+impl State {
+    /// One more waits. Its ticket.
+    fn enter(&mut self, bits: u32) -> u64 {
+        let ticket = self.next;
+        self.next += 1;
+        self.waiting.push_back((ticket, bits));
+        ticket
+    }
 }
 
 /// The queues of the running execution, by address.
@@ -152,23 +183,16 @@ fn queue(address: usize) -> Arc<Queue> {
 /// # Safety
 /// There is a futex at the address.
 unsafe fn wait(address: usize, expected: u32, bits: u32, duration: Option<Duration>) -> Result<(), c_int> {
-    let queue = queue(address);
+    let mut queue = queue(address);
     let mut state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);
     // It is looked at under the lock of the queue, so nobody can change it and wake between the look and the wait.
-    // SAFETY: the caller's promise; a futex is an atomic of this size, and the mirrored type has std's layout.
-    let variable = unsafe { &*(address as *const AtomicU32) };
-    let found = match door::is_foreign(address) {
-        // SAFETY: the variable is alive.
-        true => unsafe { raw::load(variable.as_ptr()) },
-        false => variable.load(Ordering::SeqCst),
-    };
+    // SAFETY: the caller's promise.
+    let found = unsafe { value(address) };
     door::futex_used(address);
     if found != expected {
         return Err(EAGAIN);
     }
-    let ticket = state.next;
-    state.next += 1;
-    state.waiting.push_back((ticket, bits));
+    let mut ticket = state.enter(bits);
     let time = duration.map(WaitingTime::new);
     loop {
         let mut timed_out = false;
@@ -181,6 +205,13 @@ unsafe fn wait(address: usize, expected: u32, bits: u32, duration: Option<Durati
                 state
             }
         };
+        // It may have been moved on, and woken there, meanwhile.
+        while let Some(at) = state.moved.iter().position(|(moved, ..)| *moved == ticket) {
+            let (_, place, other) = state.moved.swap_remove(at);
+            drop(state);
+            (ticket, queue) = (place, other);
+            state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);
+        }
         if let Some(at) = state.woken.iter().position(|&woken| woken == ticket) {
             state.woken.swap_remove(at);
             return Ok(());
@@ -190,6 +221,58 @@ unsafe fn wait(address: usize, expected: u32, bits: u32, duration: Option<Durati
             return Err(ETIMEDOUT);
         }
     }
+}
+
+/// What a futex holds.
+///
+/// # Safety
+/// There is a futex at the address.
+unsafe fn value(address: usize) -> u32 {
+    // SAFETY: the caller's promise; a futex is an atomic of this size, and the mirrored type has std's layout.
+    let variable = unsafe { &*(address as *const AtomicU32) };
+    match door::is_foreign(address) {
+        // SAFETY: the variable is alive.
+        true => unsafe { raw::load(variable.as_ptr()) },
+        false => variable.load(Ordering::SeqCst),
+    }
+}
+
+/// Wakes up to so many of those that wait at an address, and moves up to so many of the others to another one, unless the futex holds something else than what is
+/// `expected`. How many have been woken, and moved.
+///
+/// # Safety
+/// There is a futex at the address.
+unsafe fn requeue(
+    address: usize,
+    [wakes, moves]: [u32; 2],
+    to: usize,
+    expected: Option<u32>,
+) -> Result<(c_long, c_long), c_int> {
+    let (here, there) = (queue(address), queue(to));
+    let mut state = here.state.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: the caller's promise.
+    if expected.is_some_and(|expected| unsafe { value(address) } != expected) {
+        return Err(EAGAIN);
+    }
+    let woken: Vec<u64> =
+        (0..wakes).map_while(|_| state.waiting.pop_front()).map(|(ticket, _)| ticket).collect();
+    let moved: Vec<(u64, u32)> = match Arc::ptr_eq(&here, &there) {
+        true => Vec::new(),
+        false => (0..moves).map_while(|_| state.waiting.pop_front()).collect(),
+    };
+    let counts = (woken.len() as c_long, moved.len() as c_long);
+    state.woken.extend(woken);
+    if !moved.is_empty() {
+        let mut other = there.state.lock().unwrap_or_else(PoisonError::into_inner);
+        for (ticket, bits) in moved {
+            let place = other.enter(bits);
+            state.moved.push((ticket, place, there.clone()));
+        }
+    }
+    if counts != (0, 0) {
+        here.woken.notify_all();
+    }
+    Ok(counts)
 }
 
 /// Who waits for ever when all is over waits for threads that are gone, unless one of the system's, which knows nothing of the model, comes at once.

@@ -14,7 +14,7 @@ use crate::open_files::{
     note_listener, note_receiver,
 };
 use crate::streams::{
-    SO_TYPE, SOCK_DGRAM, SOCK_STREAM, SOL_SOCKET, is_at_once, option, reads, receives, writes,
+    SO_TYPE, SOCK_DGRAM, SOCK_STREAM, SOL_SOCKET, filled, is_at_once, option, reads, receives, taken, writes,
 };
 use crate::surroundings::{about_to_use, directories};
 use crate::system::{self, answer_of, system};
@@ -327,7 +327,7 @@ pub(crate) unsafe extern "C" fn recvfrom(
             size.addr(),
         )
     };
-    answer_of(receives(socket, flags, count, ask)) as isize
+    answer_of(filled(bytes.addr(), receives(socket, flags, count, ask))) as isize
 }
 
 /// The C function of this name.
@@ -347,6 +347,7 @@ pub(crate) unsafe extern "C" fn sendto(
     if let Some(to) = unsafe { address_at(address, size) }.filter(|_| door::is_modelled()) {
         note_sender(socket, &to);
     }
+    taken(socket, bytes.addr(), count);
     // SAFETY: the caller's promise.
     let ask = |at: usize, count| unsafe {
         system(

@@ -377,7 +377,39 @@ unsafe extern "C" fn readv(file: c_int, parts: *const c_void, count: c_int) -> i
     crate::files::look_into(file, true);
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::READV, file as usize, parts.addr(), count as usize, 0, 0, 0) };
-    answer_of(reads(file, false, ask)) as isize
+    let answer = reads(file, false, ask);
+    let mut left = answer;
+    // SAFETY: the caller's promise.
+    for &[start, size] in unsafe { parts_at(parts.cast(), count) } {
+        filled(start, left.min(size as c_long));
+        left -= size as c_long;
+    }
+    answer_of(answer) as isize
+}
+
+/// # Safety
+/// So many parts are there, if the address is not null.
+unsafe fn parts_at<'a>(parts: *const [usize; 2], count: c_int) -> &'a [[usize; 2]] {
+    if parts.is_null() || count < 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { ::std::slice::from_raw_parts(parts, count as usize) }
+}
+
+/// The system has answered that so many bytes are in this memory now. Its answer.
+pub(crate) fn filled(start: usize, answer: c_long) -> c_long {
+    if answer > 0 && door::is_modelled() {
+        door::without_unwinding(|| door::memory_used(start, answer as usize, true));
+    }
+    answer
+}
+
+/// The system is about to read this memory, for a file. What goes to the standard streams is not looked at: their locks are not mirrored.
+pub(crate) fn taken(file: c_int, start: usize, count: usize) {
+    if file > 2 && door::is_modelled() {
+        door::without_unwinding(|| door::memory_used(start, count, false));
+    }
 }
 
 /// The C function of this name.
@@ -389,6 +421,10 @@ unsafe extern "C" fn writev(file: c_int, parts: *const [usize; 2], count: c_int)
     crate::files::look_into(file, true);
     // SAFETY: the caller's promise.
     let ask = || unsafe { system(system::WRITEV, file as usize, parts.addr(), count as usize, 0, 0, 0) };
+    // SAFETY: the caller's promise.
+    for &[start, size] in unsafe { parts_at(parts, count) } {
+        taken(file, start, size);
+    }
     if !waits_modelled(file) {
         return answer_of(answer_to_all(file, ask)) as isize;
     }

@@ -14,12 +14,14 @@ mod numbers {
     pub(crate) const CLOSE: c_long = 3;
     pub(crate) const FSTAT: c_long = 5;
     pub(crate) const LSEEK: c_long = 8;
+    pub(crate) const MPROTECT: c_long = 10;
     pub(crate) const MUNMAP: c_long = 11;
     pub(crate) const RT_SIGACTION: c_long = 13;
     pub(crate) const PREAD64: c_long = 17;
     pub(crate) const PWRITE64: c_long = 18;
     pub(crate) const READV: c_long = 19;
     pub(crate) const WRITEV: c_long = 20;
+    pub(crate) const NANOSLEEP: c_long = 35;
     pub(crate) const SENDFILE: c_long = 40;
     pub(crate) const CONNECT: c_long = 42;
     pub(crate) const SENDTO: c_long = 44;
@@ -42,6 +44,7 @@ mod numbers {
     #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const GETTID: c_long = 186;
     pub(crate) const FUTEX: c_long = 202;
+    pub(crate) const CLOCK_NANOSLEEP: c_long = 230;
     #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const EXIT_GROUP: c_long = 231;
     pub(crate) const EPOLL_CTL: c_long = 233;
@@ -117,6 +120,8 @@ mod numbers {
     #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const EXIT_GROUP: c_long = 94;
     pub(crate) const FUTEX: c_long = 98;
+    pub(crate) const NANOSLEEP: c_long = 101;
+    pub(crate) const CLOCK_NANOSLEEP: c_long = 115;
     pub(crate) const RT_SIGACTION: c_long = 134;
     #[cfg(not(target_feature = "crt-static"))]
     pub(crate) const GETTID: c_long = 178;
@@ -133,6 +138,7 @@ mod numbers {
     pub(crate) const SENDMSG: c_long = 211;
     pub(crate) const RECVMSG: c_long = 212;
     pub(crate) const MUNMAP: c_long = 215;
+    pub(crate) const MPROTECT: c_long = 226;
     pub(crate) const ACCEPT4: c_long = 242;
     pub(crate) const RENAMEAT2: c_long = 276;
     pub(crate) const GETRANDOM: c_long = 278;

@@ -741,7 +741,7 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
     // What a failure takes is found out with processes of their own too.
     let orders = |arguments: &str| {
         let said = icb_with("unchanged", arguments, &[]);
-        said.check(FAILED, &["It takes these orders; without any one of them it does not fail"]);
+        said.check(FAILED, &["It takes these orders: with all but one of them, it need not fail like this"]);
         let text = said.text.split_once("It takes these orders").unwrap().1;
         text.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -941,7 +941,7 @@ fn stale_values_are_found_where_they_are_asked_for() {
         PASSED,
         &[
             "proved cases::weak::relaxed_flags: no failure in any execution (exhaustive)\n",
-            "note weaker orders than SeqCst were taken for it in cases::weak::relaxed_flags; --weak-memory tries stale values\n",
+            "note orderings weaker than SeqCst were treated as SeqCst in cases::weak::relaxed_flags; --weak-memory tries stale values\n",
             "2 passed, 0 failed",
         ],
     );
@@ -980,7 +980,7 @@ fn stale_values_are_found_where_they_are_asked_for() {
         FAILED,
         &[
             "it should panic, but no failure in any execution",
-            "note weaker orders than SeqCst were taken for it in cases::expected::flags_are_missed; --weak-memory tries",
+            "note orderings weaker than SeqCst were treated as SeqCst in cases::expected::flags_are_missed; --weak-memory tries",
         ],
     );
     let said = icb("test --test holding --weak-memory fails_as_expected");

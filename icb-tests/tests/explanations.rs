@@ -1,4 +1,4 @@
-//! What a report says of a failure is true: without any one of the orders it names the failure does not come, every step
+//! What a report says of a failure is true: without any one of the orders it names the failure need not come, every step
 //! it shows is there for a reason, and what it takes to find out costs nothing while exploring.
 
 use icb_core::explain::{orders, simplify};

@@ -279,8 +279,7 @@ fn stale_values_that_shards_left_out_are_told_once() {
             PASSED,
             &["Merging 2 results of 2 tests", "2 passed"],
         );
-        let note =
-            "note weaker orders than SeqCst were taken for it in cases::weak::relaxed_flags; --weak-memory";
+        let note = "note orderings weaker than SeqCst were treated as SeqCst in cases::weak::relaxed_flags; --weak-memory";
         assert_eq!(said.matches(note).count(), count, "{said}");
         assert_eq!(said.matches("weaker orders").count(), count, "{said}");
     }

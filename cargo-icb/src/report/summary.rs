@@ -43,7 +43,9 @@ fn stale_values(names: &[String], tally: &Tally) -> Vec<String> {
         })
     };
     let left_out = concerned(Record::leaves_stale_values_out).map(|tests| {
-        format!("weaker orders than SeqCst were taken for it in {tests}; --weak-memory tries stale values")
+        format!(
+            "orderings weaker than SeqCst were treated as SeqCst in {tests}; --weak-memory tries stale values"
+        )
     });
     let expected = concerned(Record::fails_by_a_stale_value).map(|tests| {
         format!("a stale value (weak memory) made the failure that is expected of {tests}; without stale values there may be none")

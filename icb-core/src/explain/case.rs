@@ -32,6 +32,7 @@ pub(crate) enum Piece {
     Action(usize, Action),
     Branch(usize, u32),
     Edge(Edge),
+    Indirect(Edge),
 }
 
 impl Case {
@@ -62,6 +63,7 @@ impl Case {
             pieces.extend(branches.iter().map(|&branch| Piece::Branch(thread, branch)));
         }
         pieces.extend(plan.edges.iter().copied().map(Piece::Edge));
+        pieces.extend(plan.indirect.iter().copied().map(Piece::Indirect));
         pieces
     }
 
@@ -84,6 +86,7 @@ impl Case {
                 Piece::Action(thread, action) => plan.actions.get_mut(thread)?.push(action),
                 Piece::Branch(thread, branch) => plan.branches.get_mut(thread)?.push(branch),
                 Piece::Edge(edge) => plan.edges.push(edge),
+                Piece::Indirect(edge) => plan.indirect.push(edge),
             }
         }
         let mut failure = Failure::new(kind?, String::from_utf8(message).ok()?);
@@ -150,6 +153,7 @@ mod tests {
         plan.actions = vec![vec![Action::Spawn, Action::Park { timed: true }], vec![Action::Begin]];
         plan.branches[1] = vec![3, 0];
         plan.edges = vec![Edge { before: place(0, 1), after: place(1, 0), positions: (1, 2) }];
+        plan.indirect = vec![Edge { before: place(0, 0), after: place(1, 0), positions: (0, 2) }];
         let case = Case { failure, plan };
         let arrived = Case::from_pieces(&case.to_pieces()).unwrap();
         assert_eq!(format!("{arrived:?}"), format!("{case:?}"));

@@ -11,6 +11,7 @@ use super::plan::{Edge, Plan};
 use super::trials::{Came, Here, Trial, Trials};
 use crate::program::Program;
 use crate::trace::{Explanation, Failure, Order, Schedule};
+use std::collections::VecDeque;
 use std::time::Instant;
 
 /// Ways to run what the orders leave open, those that tell most first.
@@ -78,7 +79,9 @@ pub(super) fn orders_of(
     let mut witnesses: Vec<(Edge, Option<Schedule>)> = Vec::new();
     let mut complete = true;
     // An order stands behind those that make it, so these have been tried when its turn comes.
-    for edge in plan.edges.iter().copied() {
+    let mut left: VecDeque<Edge> = plan.edges.iter().copied().collect();
+    let mut hidden = plan.indirect.clone();
+    while let Some(edge) = left.pop_front() {
         let rest: Vec<Edge> = kept.iter().copied().filter(|other| *other != edge).collect();
         if witnesses.iter().any(|(other, _)| implies(other, &edge)) {
             // The same executions keep the rest and keep all: to tell it again would say nothing.
@@ -92,7 +95,14 @@ pub(super) fn orders_of(
         }
         match probe.passes(&rest, Some(edge)) {
             Some(witness) => witnesses.push((edge, Some(witness))),
-            None => kept = rest,
+            None => {
+                kept = rest;
+                for come in come_to_light(&mut hidden, &kept, &edge) {
+                    let place = left.partition_point(|other| turn(other) < turn(&come));
+                    left.insert(place, come);
+                    kept.push(come);
+                }
+            }
         }
     }
     let orders = witnesses
@@ -100,6 +110,43 @@ pub(super) fn orders_of(
         .map(|(edge, without)| Order { before: edge.positions.0, after: edge.positions.1, without })
         .collect();
     Some(Explanation { orders, executions: probe.executions, complete, simplified: None })
+}
+
+/// When an order is tried: the later its second step, and of those with the same one, the earlier its first.
+const fn turn(edge: &Edge) -> (usize, std::cmp::Reverse<usize>) {
+    (edge.positions.1, std::cmp::Reverse(edge.positions.0))
+}
+
+/// Orders that need not be looked at one by one, at most: with more of them there is no time.
+const MAX_HIDDEN: usize = 500;
+
+/// The orders that were hidden behind one that is no longer kept: nothing else makes them now.
+fn come_to_light(hidden: &mut Vec<Edge>, kept: &[Edge], dropped: &Edge) -> Vec<Edge> {
+    if hidden.len() > MAX_HIDDEN {
+        return Vec::new();
+    }
+    let is_around =
+        |edge: &Edge| edge.positions.0 <= dropped.positions.0 && dropped.positions.1 <= edge.positions.1;
+    hidden.extract_if(.., |edge| is_around(edge) && !is_made(edge, kept)).collect()
+}
+
+/// Whether the order follows from others, and from the threads' own orders.
+fn is_made(order: &Edge, others: &[Edge]) -> bool {
+    let mut reached = vec![order.before];
+    let mut next = 0;
+    while let Some(&place) = reached.get(next) {
+        next += 1;
+        if place.thread == order.after.thread && place.ordinal <= order.after.ordinal {
+            return true;
+        }
+        for other in others {
+            let follows = other.before.thread == place.thread && place.ordinal <= other.before.ordinal;
+            if follows && !reached.contains(&other.after) {
+                reached.push(other.after);
+            }
+        }
+    }
+    false
 }
 
 /// Whether the threads' own orders make one order of another: a loop that reads the same again and again has as many as it has turns.
@@ -130,5 +177,23 @@ mod tests {
         ] {
             assert_eq!(implies(&first, &other), expected, "{other:?}");
         }
+    }
+
+    #[test]
+    fn orders_that_others_made_come_to_light() {
+        let edge = |before: (usize, usize), after: (usize, usize), positions| {
+            let place = |(thread, ordinal)| Place { thread, ordinal };
+            Edge { before: place(before), after: place(after), positions }
+        };
+        // Three threads arrive one after the other; one of them has done something else in between.
+        let (first, second) = (edge((0, 0), (1, 1), (0, 2)), edge((1, 1), (2, 0), (2, 3)));
+        let both = edge((0, 0), (2, 0), (0, 3));
+        assert!(is_made(&both, &[first, second]) && !is_made(&both, &[second]));
+        assert!(is_made(&both, &[edge((0, 1), (2, 0), (1, 3))]));
+        let mut hidden = vec![both];
+        assert_eq!(come_to_light(&mut hidden, &[first, second], &edge((0, 0), (3, 0), (0, 1))), []);
+        assert_eq!(come_to_light(&mut hidden, &[second], &first), [both]);
+        assert_eq!(hidden, []);
+        assert!(turn(&second) < turn(&both));
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Plan {
     pub(super) branches: Vec<Vec<u32>>,
     /// Orders between steps of different threads that touch the same object.
     pub(super) edges: Vec<Edge>,
+    /// Such orders that others make: of steps with a third one between them.
+    pub(super) indirect: Vec<Edge>,
 }
 
 impl Plan {
@@ -46,6 +48,7 @@ impl Plan {
             actions: vec![Vec::new(); thread_count],
             branches: vec![Vec::new(); thread_count],
             edges: Vec::new(),
+            indirect: Vec::new(),
         }
     }
 
@@ -72,7 +75,8 @@ impl Plan {
             let Some(actions) = self.actions.get_mut(entry.thread.index()) else { continue };
             let after = Place { thread: entry.thread.index(), ordinal: actions.len() };
             actions.push(plain(entry.operation.action));
-            for holder in entry.held_by.iter().filter(|holder| **holder != entry.thread) {
+            let holders = entry.held_by.iter().chain(&entry.behind);
+            for holder in holders.filter(|holder| **holder != entry.thread) {
                 let taking = steps.iter().rposition(|step| {
                     step.thread == *holder
                         && step.accesses.iter().any(|access| {
@@ -153,11 +157,11 @@ impl Plan {
                     continue;
                 }
                 let ordered = between.iter().any(|middle| middle.conflicts_with(earlier));
-                if !ordered
-                    && earlier.thread != step.thread
+                if earlier.thread != step.thread
                     && let (Some(first), Some(second)) = (places[before], places[after])
                 {
-                    self.edges.push(Edge { before: first, after: second, positions: (before, after) });
+                    let edge = Edge { before: first, after: second, positions: (before, after) };
+                    if ordered { &mut self.indirect } else { &mut self.edges }.push(edge);
                 }
                 // What comes still earlier is ordered by this one as soon as it conflicts with it.
                 between.push(earlier);

@@ -9,6 +9,7 @@
 
 use super::address_map::{ByAddress, Kind, WatchedPlaces, alive, key};
 use super::allocator::aside;
+use super::backtrace::{self, MAX_FRAMES};
 use super::coroutine::Coroutine;
 use super::errno;
 use super::execution::Execution;
@@ -51,11 +52,18 @@ pub(super) struct Hooked {
     pub(super) place: usize,
 }
 
+/// Backtraces of accesses to plain memory are whole until they have had so many frames together.
+const MANY_FRAMES: usize = 1_000_000;
+/// Frames of each of those after it, at most.
+const FEW_FRAMES: usize = 16;
+
 /// What is remembered of plain memory beside its shadow.
 #[derive(Debug, Default)]
 pub(super) struct MemoryNotes {
     /// In a replay: who was where, by granule.
     pub(super) seen: ByAddress<Vec<Seen>>,
+    /// Frames of the backtraces that were taken for it.
+    frame_count: usize,
     /// Where accesses can become scheduling points: who accesses a granule from where.
     places: ByAddress<Vec<Accessor>>,
     /// Whose code the places are.
@@ -88,6 +96,7 @@ impl MemoryNotes {
     /// An execution begins. What is known of places is kept.
     pub(super) fn begin(&mut self) {
         self.seen.clear();
+        self.frame_count = 0;
         self.places.clear();
         self.news = false;
     }
@@ -196,6 +205,18 @@ pub(super) fn accessed(address: usize, size: usize, write: bool, place: usize) {
     }
 }
 
+/// Somebody who is not instrumented, the system for instance, uses memory on behalf of the running thread. Nothing where accesses are not checked, or outside an execution.
+pub fn memory_used(address: usize, size: usize, write: bool) {
+    if size == 0 || passing::passes_wholly(address, size) {
+        return;
+    }
+    let Some(running) = super::running::running() else { return };
+    let place = running.with(|e| if e.accesses_hooked { e.place_outside() } else { None });
+    if let Some(place) = place {
+        accessed(address, size, write, place);
+    }
+}
+
 /// Whether the address lies in what the engine knows of the execution: parts of it are compiled into the program.
 #[inline(always)]
 fn is_engines(running: *const Running, address: usize) -> bool {
@@ -239,6 +260,13 @@ fn take_step(running: &Running, hooked: Hooked) {
 }
 
 impl Execution {
+    /// Where the mirrored library was called: the return address in the innermost frame that is not its own.
+    #[cold]
+    fn place_outside(&mut self) -> Option<usize> {
+        let addresses = backtrace::innermost_addresses(FEW_FRAMES);
+        addresses.into_iter().find(|&address| self.owner(address) != Owner::Own)
+    }
+
     /// Another thread runs, or one has begun.
     #[inline]
     pub(super) fn tell_hooks(&self) {
@@ -431,7 +459,10 @@ impl Execution {
     #[cold]
     fn remember_access_to(&mut self, hooked: Hooked) {
         let me = self.current;
-        let addresses = super::backtrace::addresses();
+        // A deep recursion takes a second for so many, and would take minutes.
+        let most = if self.memory_notes.frame_count < MANY_FRAMES { MAX_FRAMES } else { FEW_FRAMES };
+        let addresses = backtrace::innermost_addresses(most);
+        self.memory_notes.frame_count += addresses.len();
         for granule in Self::granules(hooked) {
             let seen = self.memory_notes.seen.entry(granule).or_default();
             seen.retain(|seen| (seen.thread, seen.write) != (me, hooked.write));

@@ -289,6 +289,15 @@ impl AddressMap {
         });
     }
 
+    /// The objects that are in a block.
+    pub(crate) fn find_in_block(&mut self, start: usize, size: usize, found: &mut Vec<u32>) {
+        self.visit_block(start, size, |entry| {
+            if entry.value & GONE == 0 {
+                found.push(entry.value);
+            }
+        });
+    }
+
     /// A new block lies where one has been freed: objects that are gone are no longer known to have been there.
     pub(crate) fn renew_block(&mut self, start: usize, size: usize) {
         self.visit_block(start, size, |entry| {

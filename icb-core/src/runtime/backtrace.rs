@@ -8,7 +8,7 @@ use crate::trace::Frame;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Frames of one backtrace, at most.
-const MAX_FRAMES: usize = 400;
+pub(super) const MAX_FRAMES: usize = 400;
 
 /// How many backtraces this process has taken: exploring takes none.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
@@ -21,6 +21,11 @@ pub fn backtrace_count() -> u64 {
 
 /// The return addresses on the calling thread's stack, innermost first, down to where the coroutine begins.
 pub(super) fn addresses() -> Vec<usize> {
+    innermost_addresses(MAX_FRAMES)
+}
+
+/// The innermost of them, so many at most.
+pub(super) fn innermost_addresses(most: usize) -> Vec<usize> {
     TAKEN.fetch_add(1, Ordering::Relaxed);
     let stack = running_stack();
     let mut addresses = Vec::with_capacity(32);
@@ -31,7 +36,7 @@ pub(super) fn addresses() -> Vec<usize> {
             if is_own {
                 addresses.push(frame.ip().addr());
             }
-            is_own && addresses.len() < MAX_FRAMES
+            is_own && addresses.len() < most
         });
     });
     addresses

@@ -514,13 +514,22 @@ impl Execution {
             .map(|t| {
                 let operation = self.pending[t];
                 let held_by = self.holders(t);
+                let behind = self.writer_before(t);
                 let words = self.waiting_words(t, &held_by);
                 let location = self.observer.and(self.threads[t].location).and_then(Place::location);
                 let stack = std::mem::take(&mut self.threads[t].stack);
                 // The running thread finds out about itself that it cannot go on.
                 let backtrace =
                     if t == self.current { self.backtrace() } else { self.resolver.frames(&stack) };
-                DeadlockEntry { thread: ThreadId::new(t), operation, location, held_by, words, backtrace }
+                DeadlockEntry {
+                    thread: ThreadId::new(t),
+                    operation,
+                    location,
+                    held_by,
+                    behind,
+                    words,
+                    backtrace,
+                }
             })
             .collect()
     }

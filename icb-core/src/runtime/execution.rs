@@ -15,7 +15,9 @@ use crate::memory::shadow::Shadow;
 use crate::program::{Chooser, End, Foreseen, Granularity, Observer, Place, ThreadSet};
 use crate::recording::Tape;
 use crate::trace::table::{in_program, place_in_program};
-use crate::trace::{Access, Failure, FailureKind, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId};
+use crate::trace::{
+    Access, Failure, FailureKind, Mode, ObjectClass, ObjectId, ObjectInfo, Operation, ThreadId,
+};
 use std::time::Duration;
 
 /// How executions are run; the same for all executions of a search.
@@ -601,6 +603,16 @@ impl Execution {
         self.gone = gone;
     }
 
+    /// The running thread does something to this memory by which whoever uses what lives there may fail.
+    pub(super) fn objects_change(&mut self, start: usize, size: usize) {
+        let mut found = std::mem::take(&mut self.gone);
+        self.map.find_in_block(start, size, &mut found);
+        for object in found.drain(..).map(object) {
+            self.tell_touched(Access { object, mode: Mode::Write });
+        }
+        self.gone = found;
+    }
+
     /// A block has been freed a second time: in a replay the failure has the backtraces of what became of it.
     #[cold]
     fn fail_by_second_free(&mut self, start: usize, size: usize) {
@@ -642,6 +654,10 @@ impl Execution {
     /// The program under test has failed; the execution ends here.
     #[cold]
     pub(super) fn fail(&mut self, mut failure: Failure) {
+        if self.observer.is_some() && failure.before.is_empty() {
+            // What is wrong may have come of it: values are dropped half-way.
+            failure.before = super::panics::told_so_far(self);
+        }
         if failure.thread.is_none() && failure.waiting.is_empty() {
             failure.thread = Some(ThreadId::new(self.current));
             if self.observer.is_some() {

@@ -20,14 +20,35 @@ pub(super) enum Owner {
     Program,
 }
 
-/// The program has given back memory that it had mapped by itself: what comes to lie there is new. Does nothing outside an execution.
+/// The program has given back memory that it had mapped by itself, which is as if it had freed it; what comes to lie there is new. Does nothing outside an
+/// execution.
 pub fn memory_unmapped(address: usize, size: usize) {
-    if let Some(running) = super::running::running() {
-        running.with(|e| {
-            e.shadow.forget(address, size);
-            e.foreign.futexes.forget(address, size);
-        });
-    }
+    memory_goes(address, size, |e| {
+        e.foreign.futexes.forget(address, size);
+        e.objects_freed(address, size);
+        e.map.renew_block(address, size);
+    });
+}
+
+/// Some accesses to this memory are forbidden from now on, which the program has mapped by itself: to whoever makes one that is as if it were freed, but what
+/// is there stays. Does nothing outside an execution.
+pub fn memory_protected(address: usize, size: usize) {
+    memory_goes(address, size, |e| e.objects_change(address, size));
+}
+
+fn memory_goes(address: usize, size: usize, objects: impl FnOnce(&mut Execution)) {
+    let Some(running) = super::running::running() else { return };
+    running.with(|e| {
+        let had_ended = e.end.is_some();
+        if e.accesses_hooked {
+            e.memory_freed(address, size);
+            e.shadow.renew(address, size);
+        }
+        objects(e);
+        if !had_ended {
+            e.fails_between_steps();
+        }
+    });
 }
 
 impl Execution {

@@ -63,7 +63,7 @@ mod weak;
 mod whereabouts;
 
 pub use crate::mixing::mixed;
-pub use accesses::{instrumented, unseen};
+pub use accesses::{instrumented, memory_used, unseen};
 pub use addressed::{
     cell, cell_end, cell_pointer_end, count, count_acquired, count_is_known, count_last, count_left,
     count_met, value_goes, value_gone,
@@ -89,7 +89,7 @@ pub use futexes::futex_used;
 pub use heartbeat::Heartbeat;
 pub use image::initial_bytes;
 pub use left_panics::leave_at_abort;
-pub use memory_troubles::memory_unmapped;
+pub use memory_troubles::{memory_protected, memory_unmapped};
 pub use object::{Effect, Handle, InitialState, ObjectInit, active};
 pub use objects::Counts;
 pub use own_lock::{OwnGuard, OwnLock};

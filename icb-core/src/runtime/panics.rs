@@ -274,7 +274,7 @@ pub(super) fn report_main(e: &mut Execution) {
     let first = (0..e.thread_count)
         .filter(|&t| e.threads[t].panicked && e.threads[t].panic.is_some())
         .min_by_key(|&t| e.threads[t].panic.as_ref().map(|p| p.order));
-    let first = first.unwrap_or(0);
+    let first = behind_join(e, 0).or(first).unwrap_or(0);
     if first != 0 && goes_on_after_panics(e) {
         let mut failure = failure(e, 0);
         failure.before = told_of(e, 1);
@@ -288,6 +288,16 @@ pub(super) fn report_main(e: &mut Execution) {
         failure.afterwards = Some(told(ThreadId::new(0), last.location.as_ref(), &last.message));
     }
     e.stop(End::Failed(Box::new(failure)));
+}
+
+/// Whose panic it is that the thread has come upon when it joined that one, if it says no more than that; that one may have come upon a third one's.
+fn behind_join(e: &Execution, thread: usize) -> Option<usize> {
+    let joined = e.pending[thread].object;
+    let joined = Some(joined).filter(|_| e.pending[thread].action == Action::Join)?;
+    let other = e.thread_of(joined).filter(|&other| e.threads[other].panicked)?;
+    let message = |thread: usize| e.threads[thread].panic.as_ref().map(|panic| panic.message.as_str());
+    let says_no_more = says_that_one_panicked(message(thread)?, message(other)?);
+    says_no_more.then(|| behind_join(e, other).unwrap_or(other))
 }
 
 /// Whether the test has joined all threads that panicked, and has then done something else before it panicked itself, for another reason.

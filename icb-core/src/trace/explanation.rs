@@ -1,4 +1,4 @@
-//! What it takes for an execution to fail: the orders between threads without any one of which it does not.
+//! What it takes for an execution to fail: the orders between threads without any one of which it need not.
 
 use super::Schedule;
 use serde::{Deserialize, Serialize};

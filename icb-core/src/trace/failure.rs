@@ -104,6 +104,9 @@ pub struct DeadlockEntry {
     pub location: Option<SourceLocation>,
     /// Threads that hold what it waits for.
     pub held_by: Vec<ThreadId>,
+    /// Who waits to write what it wants to read, and comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<ThreadId>,
     /// In words: `waits for Mutex #2, held by T1`.
     pub words: String,
     /// Backtrace of where it waits, innermost frame first (in a replay).
@@ -171,7 +174,8 @@ pub struct Failure {
     /// Panics: what the test itself panicked with afterwards, and where, unless that says only that the thread panicked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub afterwards: Option<String>,
-    /// Deadlocks and livelocks: which threads have panicked before, and where, in this order. What they have not come to may be what the others wait for.
+    /// Failures that are no panic: which threads have panicked before, and where, in this order. What they have not come to may be what the others wait for, and what
+    /// they drop as they unwind may be what is wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
     /// Where in the program it failed.

@@ -291,7 +291,12 @@ mod tests {
         let dies = unsafe { Asked::new(|_: &[u8]| std::process::abort()) };
         assert_eq!(dies.unwrap().ask(&[1], Duration::ZERO), None);
         // SAFETY: as above.
-        let waits = unsafe { Asked::new(|_: &[u8]| loop {}) };
+        let waits = unsafe {
+            Asked::new(|_: &[u8]| {
+                std::thread::sleep(Duration::from_secs(60));
+                Vec::new()
+            })
+        };
         assert_eq!(waits.unwrap().ask(&[1], Duration::from_millis(20)), None);
     }
 

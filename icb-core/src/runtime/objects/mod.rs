@@ -310,6 +310,12 @@ impl Execution {
         }
     }
 
+    /// Who waits to write what the thread wants to read.
+    pub(super) fn writer_before(&self, thread: usize) -> Option<ThreadId> {
+        let operation = Some(self.pending[thread]).filter(|pending| pending.action == Action::ReadLock)?;
+        self.waiting_writer(operation.object).filter(|&writer| writer != thread).map(ThreadId::new)
+    }
+
     /// What the thread waits for, in words.
     pub(super) fn waiting_words(&self, thread: usize, held_by: &[ThreadId]) -> String {
         let who = ThreadId::new(thread);
@@ -331,14 +337,11 @@ impl Execution {
         }
         match operation.action {
             Action::Lock => format!("{who} waits for Mutex {object}{held}"),
-            Action::ReadLock => match self.waiting_writer(object) {
-                Some(writer) if writer != thread => {
-                    let writer = ThreadId::new(writer);
-                    format!(
-                        "{who} waits to read RwLock {object}{held}, behind {writer}, who waits to write it"
-                    )
-                }
-                _ => format!("{who} waits to read RwLock {object}{held}"),
+            Action::ReadLock => match self.writer_before(thread) {
+                Some(writer) => format!(
+                    "{who} waits to read RwLock {object}{held}, behind {writer}, who waits to write it"
+                ),
+                None => format!("{who} waits to read RwLock {object}{held}"),
             },
             Action::WriteLock => format!("{who} waits to write RwLock {object}{held}"),
             Action::Reacquire { .. } if !self.threads[thread].notified => {

@@ -209,7 +209,7 @@ impl Execution {
 
     /// The thread that this object is.
     #[inline]
-    pub(super) fn thread_of(&self, object: ObjectId) -> Option<usize> {
+    pub(in crate::runtime) fn thread_of(&self, object: ObjectId) -> Option<usize> {
         self.objects[object.index()].thread()
     }
 

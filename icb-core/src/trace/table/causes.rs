@@ -43,11 +43,11 @@ pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>, f
                 Style::Bold,
             ),
             1 => out.line(
-                format!("It takes this order; without it, it does not fail ({tried} tried):"),
+                format!("It takes this order: without it, it need not fail like this ({tried} tried):"),
                 Style::Bold,
             ),
             _ => out.line(
-                format!("It takes these orders; without any one of them it does not fail ({tried} tried):"),
+                format!("It takes these orders: with all but one of them, it need not fail like this ({tried} tried):"),
                 Style::Bold,
             ),
         }
@@ -84,7 +84,7 @@ pub(super) fn orders(out: &mut Rendered, failure: &Failure, names: &Names<'_>, f
         if shown < all {
             out.line(
                 format!(
-                    "Folded: {} of {all} steps, which make no difference; --full shows them.",
+                    "Folded: {} of {all} steps, whose order makes no difference; --full shows them.",
                     all - shown
                 ),
                 Style::Dim,
@@ -315,23 +315,28 @@ pub(super) fn waiting(out: &mut Rendered, failure: &Failure, names: &Names<'_>, 
 
 /// Threads each of which waits for what the next one holds, the last one for the first.
 fn wait_cycle(waiting: &[DeadlockEntry]) -> Vec<ThreadId> {
-    let holder = |thread: ThreadId| {
-        let entry = waiting.iter().find(|entry| entry.thread == thread)?;
-        entry.held_by.first().copied()
-    };
-    for entry in waiting {
-        let mut path = vec![entry.thread];
-        while let Some(next) = path.last().and_then(|&last| holder(last)) {
-            if next == path[0] {
-                return path;
-            }
-            if path.contains(&next) {
-                break;
-            }
+    waiting.iter().find_map(|entry| back_to_first(waiting, &mut vec![entry.thread])).unwrap_or_default()
+}
+
+/// The path, gone on with until it would come back to where it has begun.
+fn back_to_first(waiting: &[DeadlockEntry], path: &mut Vec<ThreadId>) -> Option<Vec<ThreadId>> {
+    let last = *path.last()?;
+    let entry = waiting.iter().find(|entry| entry.thread == last)?;
+    // Who reads and wants to read once more does not wait for itself.
+    for next in entry.behind.into_iter().chain(entry.held_by.iter().copied()) {
+        if next == path[0] {
+            return Some(path.clone());
+        }
+        if !path.contains(&next) {
             path.push(next);
+            let found = back_to_first(waiting, path);
+            if found.is_some() {
+                return found;
+            }
+            path.pop();
         }
     }
-    Vec::new()
+    None
 }
 
 fn loop_of(

@@ -216,6 +216,7 @@ fn races_show_both_accesses_and_deadlocks_who_waits() {
         operation: Operation::new(Action::Lock, ObjectId::new(4)),
         location: location(30),
         held_by: vec![T[2]],
+        behind: None,
         words: String::new(),
         backtrace: Vec::new(),
     }];
@@ -291,6 +292,7 @@ fn what_a_futex_is_made_of_is_not_spoken_of() {
         operation: Operation::new(Action::Reacquire { timed: false }, ObjectId::new(number)),
         location: location(30),
         held_by: Vec::new(),
+        behind: None,
         words: format!("{thread} waits on Condvar #{number} for a notification that never comes"),
         backtrace: Vec::new(),
     };

@@ -259,12 +259,16 @@ impl<'a> Names<'a> {
         );
         let says_itself = matches!(operation.action, Action::Choose | Action::Load(_)) || step.is_stale();
         let late = step.late_count();
-        let notifies = late > 0 || operation.action == Action::NotifyAll;
+        let chosen = self.chosen_waiter(step).filter(|_| late == 0);
+        let notifies = late > 0 || chosen.is_some() || operation.action == Action::NotifyAll;
         let looks = operation.action == Action::CountRead;
         if !notifies && !looks && !exchanges && (step.read.is_none() || !says_itself) {
             for branch in &step.branches {
                 text += &format!(" [branch {branch}]");
             }
+        }
+        if let Some(thread) = chosen {
+            text += &format!(" (wakes {thread})");
         }
         let early = step.expires_early() || step.wakes_spuriously();
         let says_again = |note: &str| early && matches!(note, "timed out" | "woke spuriously");
@@ -285,6 +289,14 @@ impl<'a> Names<'a> {
             text += &format!(" ({note})");
         }
         text
+    }
+
+    /// Whom a `notify_one` has woken that had a choice.
+    fn chosen_waiter(&self, step: &Step) -> Option<ThreadId> {
+        if step.operation.action != Action::NotifyOne || step.branches.is_empty() {
+            return None;
+        }
+        step.accesses.iter().find_map(|access| self.threads.get(&access.object).copied())
     }
 
     /// Whether the object stands for a thread.
