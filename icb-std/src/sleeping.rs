@@ -1,9 +1,9 @@
-//! Sleeps as C code and crates make them that do not sleep through std: the C functions `nanosleep`, `clock_nanosleep`, `usleep` and `sleep`, which in an execution
-//! sleep by the model's clock, and otherwise are the system's. A point in time is one of the model's clock only where `clock_gettime` tells that.
+//! Sleeps as C code and crates make them that do not sleep through std: the C functions `nanosleep`, `clock_nanosleep`, `usleep`, `sleep`, and `select` of no files, which in an
+//! execution sleep by the model's clock, and otherwise are the system's. A point in time is one of the model's clock only where `clock_gettime` tells that.
 
 use crate::door;
 use crate::system::{self, answer_of, system};
-use ::std::ffi::{c_int, c_uint};
+use ::std::ffi::{c_int, c_uint, c_void};
 use ::std::time::Duration;
 
 /// How long a wait takes whose end is given by a clock that is not the model's.
@@ -100,6 +100,39 @@ unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
         0 => 0,
         _ => time[0] as c_uint,
     }
+}
+
+/// The C function of this name; a time is seconds and microseconds.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn select(
+    count: c_int,
+    read: *mut c_void,
+    write: *mut c_void,
+    exceptions: *mut c_void,
+    time: *mut [i64; 2],
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let mut left =
+        unsafe { time.as_ref() }.map(|&[seconds, microseconds]| [seconds, microseconds.saturating_mul(1000)]);
+    if count == 0
+        && door::is_modelled()
+        && let Some(whole) = left.and_then(duration)
+    {
+        sleep_for(whole);
+        return 0;
+    }
+    let (place, count) = (left.as_mut().map_or(0, |left| (&raw mut *left).addr()), count as usize);
+    // SAFETY: the caller's promise; a time that may be written, and no signals.
+    let result =
+        unsafe { system(system::PSELECT6, count, read.addr(), write.addr(), exceptions.addr(), place, 0) };
+    if let Some([seconds, nanoseconds]) = left {
+        // SAFETY: the caller's promise: as on Linux, what is left is written there.
+        unsafe { time.write([seconds, nanoseconds / 1000]) };
+    }
+    answer_of(result) as c_int
 }
 
 #[cfg(test)]

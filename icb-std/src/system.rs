@@ -58,6 +58,7 @@ mod numbers {
     pub(crate) const READLINKAT: c_long = 267;
     pub(crate) const FCHMODAT: c_long = 268;
     pub(crate) const FACCESSAT: c_long = 269;
+    pub(crate) const PSELECT6: c_long = 270;
     pub(crate) const PPOLL: c_long = 271;
     pub(crate) const UTIMENSAT: c_long = 280;
     pub(crate) const EPOLL_PWAIT: c_long = 281;
@@ -111,6 +112,7 @@ mod numbers {
     pub(crate) const PREADV: c_long = 69;
     pub(crate) const PWRITEV: c_long = 70;
     pub(crate) const SENDFILE: c_long = 71;
+    pub(crate) const PSELECT6: c_long = 72;
     pub(crate) const PPOLL: c_long = 73;
     pub(crate) const READLINKAT: c_long = 78;
     pub(crate) const FSTATAT: c_long = 79;

@@ -53,9 +53,9 @@ pub(super) struct Hooked {
 }
 
 /// Backtraces of accesses to plain memory are whole until they have had so many frames together.
-const MANY_FRAMES: usize = 1_000_000;
+const MANY_FRAMES: usize = 300_000;
 /// Frames of each of those after it, at most.
-const FEW_FRAMES: usize = 16;
+const FEW_FRAMES: usize = 8;
 
 /// What is remembered of plain memory beside its shadow.
 #[derive(Debug, Default)]
@@ -459,7 +459,7 @@ impl Execution {
     #[cold]
     fn remember_access_to(&mut self, hooked: Hooked) {
         let me = self.current;
-        // A deep recursion takes a second for so many, and would take minutes.
+        // In a deep recursion all of them would take minutes.
         let most = if self.memory_notes.frame_count < MANY_FRAMES { MAX_FRAMES } else { FEW_FRAMES };
         let addresses = backtrace::innermost_addresses(most);
         self.memory_notes.frame_count += addresses.len();

@@ -49,7 +49,7 @@ pub(crate) struct Fault {
 const MAX_FRAMES: usize = 64;
 
 impl Fault {
-    /// The return addresses on the stack, innermost first; none where it was not the program under test that was interrupted.
+    /// The return addresses on the stack, innermost first; none where memory was accessed by something else than the program under test.
     pub(crate) fn stack(&self) -> &[usize] {
         &self.frames[..self.count]
     }
@@ -165,8 +165,8 @@ mod handler {
                 return;
             }
             let Some(guard) = RUNNING.get().as_ref() else { return give_back(signal) };
-            let at =
-                instruction(context).filter(|&at| MAY_LEAVE.get().is_some_and(|may_leave| may_leave(at)));
+            let interrupted = instruction(context);
+            let at = interrupted.filter(|&at| MAY_LEAVE.get().is_some_and(|may_leave| may_leave(at)));
             let trap = if address.wrapping_sub(guard.addresses.start) < page_size() {
                 Trap::Overflow
             } else if at.is_some() {
@@ -175,6 +175,8 @@ mod handler {
             } else {
                 return give_back(signal);
             };
+            // Who has used up the stack stands there too where it was the engine that needed more of it.
+            let at = if trap == Trap::Overflow { interrupted } else { at };
             FAULT.set(Some(fault(trap, at, guard)));
             set(context, guard.way_out.setup_trap_handler(|| ()));
         }
@@ -183,13 +185,14 @@ mod handler {
     /// Where a signal comes from whose address is none that memory can have.
     const KERNEL: libc::c_int = 0x80;
 
-    /// What is known of a fault at this instruction of the program under test. It allocates nothing.
+    /// What is known of a fault at this instruction. It allocates nothing.
     fn fault(trap: Trap, at: Option<usize>, guard: &Guard) -> Fault {
         let Some(at) = at else { return Fault { trap, frames: [0; MAX_FRAMES], count: 0 } };
         // As a return address would be: behind the instruction's beginning.
         let mut fault = Fault { trap, frames: [at + 1; MAX_FRAMES], count: 1 };
         let mut is_interrupted = false;
-        // SAFETY: nobody else takes backtraces now: this thread was not doing so, and others do not in a test process but to die.
+        // SAFETY: nobody else takes backtraces now: this thread was not doing so, unless its stack has overflowed meanwhile, and then it does not go on with that; and
+        // others do not in a test process but to die.
         unsafe {
             backtrace::trace_unsynchronized(|frame| {
                 let is_own = guard.addresses.contains(&frame.sp().addr());
