@@ -92,6 +92,37 @@ fn what_the_test_panics_with_after_a_thread_is_told_as_well() {
     assert!(failure.before.len() == 1 && failure.before[0].starts_with("T1 panicked at "), "{failure:?}");
 }
 
+/// Of several threads that have panicked, the one is told whose panic the test has come upon.
+#[test]
+fn the_panic_is_told_that_the_test_came_upon() {
+    let told = |program: fn()| failure(&plain().explore(program)).message.clone();
+    let taken = || {
+        let taken = thread::spawn(|| panic!("as planned"));
+        assert!(taken.join().is_err());
+    };
+    assert_eq!(told(|| thread::spawn(|| panic!("first")).join().unwrap()), "first");
+    let two: fn() = || {
+        let (first, second) = (thread::spawn(|| panic!("as planned")), thread::spawn(|| panic!("bad")));
+        assert!(first.join().is_err());
+        second.join().unwrap();
+    };
+    assert_eq!(told(two), "bad");
+    let through_a_third: fn() = || {
+        let first = thread::spawn(|| panic!("as planned"));
+        assert!(first.join().is_err());
+        thread::spawn(|| thread::spawn(|| panic!("bad")).join().unwrap()).join().unwrap();
+    };
+    assert_eq!(told(through_a_third), "bad");
+    let in_a_scope: fn() = || {
+        thread::scope(|scope| {
+            assert!(scope.spawn(|| panic!("as planned")).join().is_err());
+            scope.spawn(|| panic!("bad")).join().unwrap();
+        });
+    };
+    assert_eq!(told(in_a_scope), "bad");
+    assert!(plain().explore(taken).failure.is_none());
+}
+
 #[test]
 fn who_has_panicked_before_a_deadlock_is_told() {
     let before = |program: fn()| {

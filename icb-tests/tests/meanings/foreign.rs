@@ -134,6 +134,77 @@ mod futex {
         );
     }
 
+    /// As the C library once made its condition variables: one is woken, the others are moved to the futex of the lock, which wakes them one by one.
+    #[test]
+    fn who_waits_is_moved_to_another_futex() {
+        fn requeue(from: &AtomicU32, to: &AtomicU32, wakes: u32, expected: u32) -> libc::c_long {
+            let action = libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
+            // SAFETY: the addresses are those of futexes.
+            unsafe { libc::syscall(libc::SYS_futex, from, action, wakes, 1_usize << 20, to, expected) }
+        }
+        let program = |wakes_all: bool| {
+            move || {
+                let futexes = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+                let waiters = [(); 2].map(|()| {
+                    let futexes = futexes.clone();
+                    thread::spawn(move || {
+                        while futexes[0].load(SeqCst) == 0 {
+                            wait(&futexes[0], 0);
+                        }
+                        if wakes_all {
+                            wake(&futexes[1]);
+                        }
+                    })
+                });
+                assert_eq!(requeue(&futexes[0], &futexes[1], 1, 5), -1);
+                futexes[0].store(1, SeqCst);
+                let moved = requeue(&futexes[0], &futexes[1], 1, 1);
+                assert!((0..=2).contains(&moved), "{moved}");
+                waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+            }
+        };
+        for reduction in [Reduction::None, Reduction::PartialOrder] {
+            let failure =
+                |wakes_all| plain().reduction(reduction).explore(program(wakes_all)).failure.map(|f| f.kind);
+            assert_eq!([true, false].map(failure), [None, Some(FailureKind::Deadlock)]);
+        }
+    }
+
+    /// Sleeps of C take no time, and order nothing.
+    #[test]
+    fn c_sleeps_by_the_clock_of_the_model() {
+        let begin = std::time::Instant::now();
+        let sleeps: [fn(); 4] = [
+            // SAFETY: plain calls.
+            || unsafe { assert_eq!(libc::usleep(900_000), 0) },
+            // SAFETY: as above.
+            || unsafe { assert_eq!(libc::sleep(100), 0) },
+            || {
+                let time = libc::timespec { tv_sec: 100, tv_nsec: 0 };
+                // SAFETY: a time, and nowhere to write what is left.
+                unsafe { assert_eq!(libc::nanosleep(&raw const time, std::ptr::null_mut()), 0) };
+            },
+            || {
+                let (mut time, none) = (libc::timeval { tv_sec: 100, tv_usec: 0 }, std::ptr::null_mut());
+                // SAFETY: a time, and no files.
+                unsafe { assert_eq!(libc::select(0, none, none, none, &raw mut time), 0) };
+            },
+        ];
+        for sleep in sleeps {
+            let report = plain().explore(move || {
+                let done = Arc::new(AtomicBool::new(false));
+                let same = done.clone();
+                let other = thread::spawn(move || same.store(true, SeqCst));
+                sleep();
+                let seen = done.load(SeqCst);
+                other.join().unwrap();
+                assert!(seen, "it was too early");
+            });
+            assert_eq!(verdict(&report), Some((FailureKind::Panic, 0)), "{report:?}");
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60));
+    }
+
     /// A flag and a futex; `wakes` may be forgotten.
     fn flag(wakes: bool) -> impl Fn() + Send + Sync + 'static {
         move || {
