@@ -6,6 +6,7 @@
 
 mod causes;
 mod columns;
+mod comparison;
 mod frames;
 mod missing;
 mod selection;
@@ -16,6 +17,7 @@ use super::{
     Failure, Frame, ObjectId, Schedule, ScheduleEntry, SourceLocation, Step, Switch, ThreadId, Trace,
 };
 pub use columns::place;
+pub use comparison::{Words, action_name, object_names, repeated, words_calling};
 use frames::Sources;
 pub use frames::{is_machinery_file, is_of_program, without_registries};
 pub use selection::{Why, selection};
