@@ -81,7 +81,7 @@ pub(crate) struct DiffArgs {
     pub(crate) targets: TargetArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
-    /// Show the steps that are alike as well
+    /// Show every step, also those that are alike or repeated
     #[arg(long, help_heading = "Output")]
     pub(crate) full: bool,
 }

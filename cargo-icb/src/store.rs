@@ -8,7 +8,7 @@ use crate::cli::BuildArgs;
 use crate::exit_code::Error;
 use crate::resume::checksum;
 use crate::settings::Search;
-use icb_core::trace::{Failure, FailureKind, Schedule};
+use icb_core::trace::{Failure, FailureKind, Schedule, Trace};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -171,11 +171,23 @@ impl Store {
 
     /// Stores the trace of a test's failure, in place of an earlier one.
     pub(crate) fn save_trace(&self, test: &TestId, failure: &Failure) -> Result<PathBuf, Error> {
-        let path = self.directory.with_file_name("traces").join(test_path(test)).with_added_extension("json");
+        let path = self.trace_path(test);
         let stored = StoredTrace { format: FORMAT, test: test.to_string(), failure: failure.clone() };
         let text = serde_json::to_string(&stored).map_err(std::io::Error::from);
         text.and_then(|text| write_whole(&path, &text)).map_err(|error| Error::unwritable(&path, error))?;
         Ok(path)
+    }
+
+    /// The trace of a stored failure; an empty one if it is not stored, or that of another failure of the test.
+    pub(crate) fn trace_of(&self, stored: &StoredFailure) -> Trace {
+        let trace = load_trace(&self.trace_path(&stored.id())).ok().map(|stored| stored.failure);
+        trace
+            .filter(|failure| failure.schedule == stored.schedule)
+            .map_or_else(Trace::default, |failure| failure.trace)
+    }
+
+    fn trace_path(&self, test: &TestId) -> PathBuf {
+        self.directory.with_file_name("traces").join(test_path(test)).with_added_extension("json")
     }
 
     /// Every stored failure, in the order of their paths; damaged ones, and directories that cannot be read, as errors.
@@ -326,6 +338,8 @@ fn path_label(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use icb_core::trace::table::costs;
+    use icb_core::trace::{Action, ObjectId, Operation, Ordering};
 
     fn id(package: &str, label: &str, name: &str) -> TestId {
         TestId { target: TargetId { package: package.into(), label: label.into() }, name: name.into() }
@@ -348,6 +362,29 @@ mod tests {
         store.save(&stored(&test)).unwrap();
         assert_eq!(store.all().len(), 1);
         assert!(fs::read_to_string(path).unwrap().contains(r#""schedule": "icb1:0*3!1*2,0""#));
+    }
+
+    #[test]
+    fn what_a_failure_costs_its_trace_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::new(directory.path());
+        let test = id("p", "t", "late");
+        let mut failure = Failure::new(FailureKind::Panic, "x");
+        failure.schedule = "icb1:0?1!!1".parse().unwrap();
+        let stored = StoredFailure::new(&test, 0, &failure, &Search::default(), &BuildArgs::default());
+        let said = || costs(&stored.schedule, &store.trace_of(&stored));
+        assert_eq!(said(), "1 preemption and 1 other cost");
+        let step = serde_json::json!({
+            "index": 0, "thread": 0, "switch": "Stay", "early": false, "branches": [1],
+            "operation": serde_json::to_value(Operation::new(Action::Load(Ordering::Relaxed), ObjectId::new(0))).unwrap(),
+            "note": icb_core::trace::STALE,
+        });
+        failure.trace.steps.push(serde_json::from_value(step).unwrap());
+        store.save_trace(&test, &failure).unwrap();
+        assert_eq!(said(), "1 preemption and 1 stale value");
+        failure.schedule = "icb1:0?1!".parse().unwrap();
+        store.save_trace(&test, &failure).unwrap();
+        assert_eq!(said(), "1 preemption and 1 other cost", "the trace is that of another failure");
     }
 
     #[test]

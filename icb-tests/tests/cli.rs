@@ -649,6 +649,14 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
     // Other crates in the same store may have a test of that name.
     icb_with("unchanged", "replay unchanged::lib::tests::two_withdrawals", &[])
         .check(FAILED, &["account.balance() >= 0", "The failure shows again."]);
+    // What builds a stored failure's test does so with the mirrored std in the directory that is given.
+    let file = target().join("no-directory-either");
+    std::fs::write(&file, "").unwrap();
+    for command in ["replay", "diff", "timeline"] {
+        let command = format!("{command} unchanged::lib::tests::two_withdrawals");
+        icb_with("unchanged", &command, &[("ICB_CACHE_DIR", file.to_str().unwrap())])
+            .check(USAGE, &["no-directory-either", "name another directory with --cache-dir"]);
+    }
     icb_with("unchanged", "test --ignored a_result does_not shows_an", &[]).check(
         FAILED,
         &[

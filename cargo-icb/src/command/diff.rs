@@ -6,13 +6,14 @@ use crate::cargo::metadata::Workspace;
 use crate::cli::{DiffArgs, ReplayArgs};
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
-use crate::report::diff::{Side, lines};
+use crate::report::diff::{Comparison, Side, lines};
 use crate::report::json::Line;
 use crate::report::plain::count_of;
 use crate::runs;
 use crate::store::{is_file_name, load_trace};
 use crate::worker::replay::Replayed;
-use icb_core::trace::{Failure, Schedule, ScheduleEntry, preemptions};
+use icb_core::trace::table::costs;
+use icb_core::trace::{Failure, Schedule, ScheduleEntry, Trace};
 use std::path::Path;
 
 /// Runs the command.
@@ -37,7 +38,7 @@ pub(crate) fn run(arguments: &DiffArgs) -> Result<Exit, Error> {
         debugger: false,
     };
     let check = |schedule: &Schedule| match arguments.bounds {
-        Some(pair) => check_bounds(pair, schedule.preemption_count()),
+        Some(pair) => check_bounds(pair, schedule),
         None => Ok(()),
     };
     with_checked_test(&replay, check, |ready| match arguments.bounds {
@@ -47,7 +48,8 @@ pub(crate) fn run(arguments: &DiffArgs) -> Result<Exit, Error> {
 }
 
 /// Refuses bounds that both have all of the failure: it would be compared with itself.
-fn check_bounds((first, second): (u32, u32), all: u32) -> Result<(), Error> {
+fn check_bounds((first, second): (u32, u32), schedule: &Schedule) -> Result<(), Error> {
+    let all = schedule.preemption_count();
     if first.min(second) < all {
         return Ok(());
     }
@@ -59,7 +61,7 @@ fn check_bounds((first, second): (u32, u32), all: u32) -> Result<(), Error> {
     Err(Error::Usage(format!(
         "--bounds {first},{second}: the failure has {}, so both would be the failing execution itself; give a bound below that, \
          such as --bounds {},{all}",
-        preemptions(all),
+        costs(schedule, &Trace::default()),
         all - 1
     )))
 }
@@ -68,10 +70,17 @@ fn files(arguments: &DiffArgs, first: &Path, second: &Path) -> Result<Exit, Erro
     let root = Workspace::load(&arguments.build).map(|workspace| workspace.root).unwrap_or_default();
     let (left, right) = (load_trace(first)?, load_trace(second)?);
     let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let left = Side { title: format!("{} (first file)", name(first)), failure: &left.failure, fails: true };
-    let right =
-        Side { title: format!("{} (second file)", name(second)), failure: &right.failure, fails: true };
-    print(&lines(&left, &right, &root, arguments.full));
+    let side = |path: &Path, which, called, failure| {
+        let title = format!("{} ({which} file)", name(path));
+        Side { title, called, failure, fails: true }
+    };
+    print(&lines(&Comparison {
+        left: side(first, "first", "the first file", &left.failure),
+        right: side(second, "second", "the second file", &right.failure),
+        same_program: false,
+        root: &root,
+        full: arguments.full,
+    }));
     Ok(Exit::Passed)
 }
 
@@ -98,14 +107,22 @@ fn nearest(arguments: &DiffArgs, ready: &Ready<'_>) -> Result<Exit, Error> {
             ready.test.id
         )));
     };
-    let title = |word: &str, failure: &Failure| {
-        format!("{word}, {}", preemptions(failure.trace.schedule.preemption_count()))
-    };
-    let left = Side { title: title("fails", &failing), failure: &failing, fails: true };
-    let right = Side { title: title("passes", &passing), failure: &passing, fails: false };
     print(&[ready.test.id.to_string(), String::new()]);
-    print(&lines(&left, &right, &ready.workspace.root, arguments.full));
+    print(&lines(&Comparison {
+        left: side(&failing, true, "the failing one"),
+        right: side(&passing, false, "the passing one"),
+        same_program: true,
+        root: &ready.workspace.root,
+        full: arguments.full,
+    }));
     Ok(Exit::Passed)
+}
+
+/// An execution, headed by how it ends and what it costs.
+fn side<'a>(failure: &'a Failure, fails: bool, called: &'static str) -> Side<'a> {
+    let word = if fails { "fails" } else { "passes" };
+    let title = format!("{word}, {}", costs(&failure.trace.schedule, &failure.trace));
+    Side { title, called, failure, fails }
 }
 
 /// Executions with so many preemptions of the failing one, and what is known of the two bounds.
@@ -134,13 +151,19 @@ fn bounds(arguments: &DiffArgs, ready: &Ready<'_>, first: u32, second: u32) -> R
     }
     text.push(String::new());
     print(&text);
-    let title = |(failure, fails): &(Failure, bool)| {
-        let count = preemptions(failure.trace.schedule.preemption_count());
-        format!("{}, {count}", if *fails { "fails" } else { "passes" })
+    // Both may fail, and both may pass.
+    let called = |fails: bool, other: bool, one: &'static str| match (fails, other) {
+        (true, false) => "the failing one",
+        (false, true) => "the passing one",
+        _ => one,
     };
-    let left = Side { title: title(&left), fails: left.1, failure: &left.0 };
-    let right = Side { title: title(&right), fails: right.1, failure: &right.0 };
-    print(&lines(&left, &right, &ready.workspace.root, arguments.full));
+    print(&lines(&Comparison {
+        left: side(&left.0, left.1, called(left.1, right.1, "the first one")),
+        right: side(&right.0, right.1, called(right.1, left.1, "the second one")),
+        same_program: true,
+        root: &ready.workspace.root,
+        full: arguments.full,
+    }));
     Ok(Exit::Passed)
 }
 
@@ -208,16 +231,20 @@ mod tests {
 
     #[test]
     fn a_failure_is_not_compared_with_itself() {
+        let two: Schedule = "icb1:0*3!1*2!0".parse().unwrap();
         for pair in [(0, 1), (1, 0), (1, 7), (9, 1)] {
-            check_bounds(pair, 2).unwrap();
+            check_bounds(pair, &two).unwrap();
         }
-        let error = check_bounds((5, 7), 2).unwrap_err();
+        let error = check_bounds((5, 7), &two).unwrap_err();
         assert_eq!(error.exit(), Exit::Usage);
         assert!(
             error.to_string().contains("2 preemptions") && error.to_string().contains("such as --bounds 1,2"),
             "{error}"
         );
-        assert_eq!(check_bounds((0, 1), 0).unwrap_err().exit(), Exit::Stored);
+        let stale: Schedule = "icb1:0*3?1!!1".parse().unwrap();
+        let error = check_bounds((5, 7), &stale).unwrap_err().to_string();
+        assert!(error.contains("1 preemption and 1 other cost"), "{error}");
+        assert_eq!(check_bounds((0, 1), &Schedule::default()).unwrap_err().exit(), Exit::Stored);
     }
 
     #[test]

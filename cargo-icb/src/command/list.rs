@@ -7,7 +7,7 @@ use crate::cli::ListArgs;
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
 use crate::store::Store;
-use icb_core::trace::preemptions;
+use icb_core::trace::table::costs;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {
@@ -24,7 +24,8 @@ pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {
             console.line(&format!("{}{}", test.id, if test.ignored { " (ignored)" } else { "" }));
         }
     }
-    let stored = Store::new(&workspace.directory).all();
+    let store = Store::new(&workspace.directory);
+    let stored = store.all();
     if arguments.failures && stored.is_empty() {
         console.line("no failure is stored");
     } else if !stored.is_empty() && !arguments.failures {
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {
                 stored.id(),
                 stored.kind,
                 stored.message.lines().next().unwrap_or_default(),
-                preemptions(stored.bound),
+                costs(&stored.schedule, &store.trace_of(&stored)),
             )),
             Err(error) => {
                 exit = error.exit();

@@ -178,17 +178,7 @@ fn wanted(arguments: &ReplayArgs, workspace: &Workspace) -> Result<Wanted, Error
     } else {
         Store::new(&workspace.directory).find(&arguments.test, &arguments.targets.package)?
     };
-    let build = BuildArgs {
-        manifest_path: arguments.build.manifest_path.clone(),
-        target_dir: arguments.build.target_dir.clone(),
-        jobs: arguments.build.jobs,
-        locked: arguments.build.locked,
-        offline: arguments.build.offline,
-        frozen: arguments.build.frozen,
-        quiet: arguments.build.quiet,
-        verbose: arguments.build.verbose,
-        ..merged(&stored.build, &arguments.build)
-    };
+    let build = merged(&stored.build, &arguments.build);
     Ok(Wanted {
         schedule: stored.schedule.clone(),
         model: stored.model,
@@ -199,7 +189,7 @@ fn wanted(arguments: &ReplayArgs, workspace: &Workspace) -> Result<Wanted, Error
     })
 }
 
-/// How the test was built, unless the command line says otherwise.
+/// How the test was built, unless the command line says otherwise; where things are on this machine, it alone says.
 fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
     let features = !given.features.is_empty() || given.all_features || given.no_default_features;
     let source = if features { given } else { stored };
@@ -209,6 +199,7 @@ fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
         all_features: source.all_features,
         no_default_features: source.no_default_features,
         target: given.target.clone().or_else(|| stored.target.clone()),
+        release: false,
         profile: given.profile().or_else(|| stored.profile()),
         instrument: list(&stored.instrument, &given.instrument),
         only: list(&stored.only, &given.only),
@@ -217,7 +208,7 @@ fn merged(stored: &BuildArgs, given: &BuildArgs) -> BuildArgs {
         shuttle: given.shuttle.clone().or_else(|| stored.shuttle.clone()),
         accesses: given.accesses || stored.accesses && !given.no_accesses,
         no_accesses: given.no_accesses || stored.no_accesses && !given.accesses,
-        ..BuildArgs::default()
+        ..given.clone()
     }
 }
 
@@ -287,5 +278,33 @@ mod tests {
         let given = BuildArgs { all_features: true, ..BuildArgs::default() };
         let both = merged(&stored, &given);
         assert!(both.all_features && both.features.is_empty() && both.target.as_deref() == Some("t"));
+        let released = BuildArgs { release: true, ..BuildArgs::default() };
+        for both in [merged(&released, &BuildArgs::default()), merged(&stored, &released)] {
+            assert_eq!((both.release, both.profile.as_deref()), (false, Some("release")));
+        }
+    }
+
+    #[test]
+    fn where_things_are_the_command_line_says() {
+        let given = BuildArgs {
+            manifest_path: Some("Cargo.toml".into()),
+            target_dir: Some("target".into()),
+            cache_dir: Some("cache".into()),
+            jobs: std::num::NonZeroUsize::new(3),
+            quiet: true,
+            verbose: true,
+            locked: true,
+            offline: true,
+            frozen: true,
+            ..BuildArgs::default()
+        };
+        let stored = BuildArgs {
+            target_dir: Some("elsewhere".into()),
+            cache_dir: Some("old".into()),
+            ..given.clone()
+        };
+        assert_eq!(merged(&stored, &given), given);
+        let nothing = merged(&stored, &BuildArgs::default());
+        assert_eq!(nothing, BuildArgs::default());
     }
 }

@@ -1,15 +1,17 @@
-//! Two executions side by side, aligned by thread and operation: not by numbers, which shift with the first difference.
+//! Two executions side by side, aligned by what each thread does to which object: not by numbers, which shift with the first difference,
+//! nor by names, which depend on what else an execution does.
 
-use super::failure::{roots, width};
-use console::{measure_text_width, pad_str, style, truncate_str};
-use icb_core::trace::table::{step_keys, step_words};
-use icb_core::trace::{Failure, Step, Switch};
+mod columns;
+mod objects;
+
+use super::failure::roots;
+use console::style;
+use icb_core::trace::table::{self, Words, action_name, object_names, words_calling};
+use icb_core::trace::{Failure, ObjectId, SourceLocation, Step, Switch, ThreadId};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// Steps that are shown of those that are alike, before and after a difference.
-const AROUND: usize = 2;
 /// Changed values that are listed, at most.
 const MAX_CHANGES: usize = 8;
 
@@ -17,42 +19,67 @@ const MAX_CHANGES: usize = 8;
 pub(crate) struct Side<'a> {
     /// How it is headed.
     pub(crate) title: String,
+    /// What it is called in a sentence: `the failing one`.
+    pub(crate) called: &'static str,
     /// Its trace, and how it ends if it fails.
     pub(crate) failure: &'a Failure,
     /// Whether it fails.
     pub(crate) fails: bool,
 }
 
+/// What is compared, and how it is shown.
+pub(crate) struct Comparison<'a> {
+    /// On the left.
+    pub(crate) left: Side<'a>,
+    /// On the right.
+    pub(crate) right: Side<'a>,
+    /// Whether both are executions of one program: then the same step has the same place in its source.
+    pub(crate) same_program: bool,
+    /// Where the sources are.
+    pub(crate) root: &'a Path,
+    /// Whether the steps that are alike are shown as well.
+    pub(crate) full: bool,
+}
+
+/// A key, and the how manieth step it is that has it.
+type Counted = (String, usize);
+
 /// What is needed of an execution to compare it.
 struct Text<'a> {
+    failure: &'a Failure,
+    /// Its steps, without what it repeats.
     steps: &'a [Step],
-    words: Vec<String>,
-    keys: Vec<(String, String)>,
-    /// Each key with how often it has come before: the same step in the other execution has the same.
-    places: HashMap<((String, String), usize), usize>,
-    counted: Vec<((String, String), usize)>,
+    words: Words,
+    /// How many steps at the end it repeats, and how often they come again.
+    again: Option<(usize, usize)>,
+    /// What tells steps from others: the same step in the other execution has the same.
+    keys: Vec<String>,
+    counted: Vec<Counted>,
+    places: HashMap<Counted, usize>,
 }
 
 impl<'a> Text<'a> {
-    fn new(failure: &'a Failure, root: &Path) -> Text<'a> {
-        let roots = roots(root);
-        let keys = step_keys(failure, &roots);
-        let mut seen: HashMap<(String, String), usize> = HashMap::new();
-        let counted: Vec<((String, String), usize)> = keys
-            .iter()
-            .map(|key| {
-                let count = seen.entry(key.clone()).or_default();
-                *count += 1;
-                (key.clone(), *count)
-            })
-            .collect();
+    /// `keys`: for each step of the trace.
+    fn new(failure: &'a Failure, words: Words, mut keys: Vec<String>, full: bool) -> Text<'a> {
+        let again = table::repeated(failure).filter(|_| !full);
+        let all = failure.trace.steps.as_slice();
+        let steps = again.as_ref().map_or(all, |(round, _)| &all[..round.end]);
+        keys.truncate(steps.len());
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        let mut counted: Vec<Counted> = Vec::new();
+        for key in &keys {
+            let count = seen.entry(key).or_default();
+            *count += 1;
+            counted.push((key.clone(), *count));
+        }
         let places = counted.iter().cloned().enumerate().map(|(position, key)| (key, position)).collect();
-        Text { steps: &failure.trace.steps, words: step_words(failure, &roots), keys, places, counted }
+        let again = again.map(|(round, times)| (round.len(), times));
+        Text { failure, steps, words, again, keys, counted, places }
     }
 
     fn cell(&self, position: usize) -> String {
         let step = &self.steps[position];
-        format!("{:>4} {} {}", step.index, step.thread, self.words[position])
+        format!("{:>4} {} {}", step.index, step.thread, self.words.steps[position])
     }
 
     /// Of the widest cell, in characters.
@@ -64,17 +91,36 @@ impl<'a> Text<'a> {
         self.steps[position].switch == Switch::Preemption
     }
 
-    fn sign(&self, position: usize) -> &'static str {
-        if self.is_preemption(position) { "▶" } else { "" }
-    }
-
+    /// `` `load flag = true` (step 3, app.rs:12)``.
     fn named(&self, position: usize) -> String {
         let step = &self.steps[position];
-        let name = |file: &str| Path::new(file).file_name().map(|name| name.to_string_lossy().into_owned());
-        let place = step.location.as_ref().and_then(|at| Some(format!(", {}:{}", name(&at.file)?, at.line)));
-        let place = place.unwrap_or_default();
-        format!("`{}` (step {}{place})", self.words[position], step.index)
+        let place = table::place(step, &self.failure.trace).and_then(short);
+        let place = place.map_or(String::new(), |place| format!(", {place}"));
+        format!("`{}` (step {}{place})", self.words.steps[position], step.index)
     }
+
+    /// Between what and what a thread is preempted whose last step is the one before this position.
+    fn preempted(&self, thread: ThreadId, position: usize) -> String {
+        let before = self.named(position - 1);
+        let later = (position..self.steps.len()).find(|&later| self.steps[later].thread == thread);
+        if let Some(later) = later {
+            return format!("between {before} and {}", self.named(later));
+        }
+        let mut waiting = self.failure.waiting.iter().zip(&self.words.waiting);
+        match waiting.find(|(entry, _)| entry.thread == thread) {
+            Some((entry, words)) => {
+                let place = entry.location.as_ref().and_then(short);
+                let place = place.map_or(String::new(), |place| format!(" ({place})"));
+                format!("between {before} and `{words}`{place}, which it then waits to do")
+            }
+            None => format!("after {before}, its last step"),
+        }
+    }
+}
+
+/// `app.rs:12`.
+fn short(place: &SourceLocation) -> Option<String> {
+    Some(format!("{}:{}", Path::new(&place.file).file_name()?.to_string_lossy(), place.line))
 }
 
 /// One line of the comparison.
@@ -88,12 +134,12 @@ enum Row {
 }
 
 /// The comparison.
-pub(crate) fn lines(left: &Side<'_>, right: &Side<'_>, root: &Path, full: bool) -> Vec<String> {
-    let (a, b) = (Text::new(left.failure, root), Text::new(right.failure, root));
+pub(crate) fn lines(comparison: &Comparison<'_>) -> Vec<String> {
+    let [a, b] = texts(comparison);
     let rows = rows(&a, &b);
-    let mut lines = parting(left, right, &a, &b, &rows);
+    let mut lines = parting(comparison, &a, &b, &rows);
     lines.push(String::new());
-    lines.extend(table(left, right, &a, &b, &rows, full));
+    lines.extend(columns::table(comparison, &a, &b, &rows));
     let changes = changes(&a, &b);
     if !changes.is_empty() {
         lines.push(String::new());
@@ -101,6 +147,62 @@ pub(crate) fn lines(left: &Side<'_>, right: &Side<'_>, root: &Path, full: bool) 
         lines.extend(changes);
     }
     lines
+}
+
+/// Both executions, with the same keys for the same steps and the same name for the same object.
+fn texts<'a>(comparison: &Comparison<'a>) -> [Text<'a>; 2] {
+    let (left, right) = (&comparison.left, &comparison.right);
+    let (first, second) = (left.failure, right.failure);
+    let roots = roots(comparison.root);
+    let of_second = objects::pairs(first, second, &roots);
+    let key_of_second = |object: ObjectId| match of_second.get(&object) {
+        Some(first) => first.to_string(),
+        None if !object.is_some() => object.to_string(),
+        None => format!("{object} of the second"),
+    };
+    let keys = [
+        keys(first, |object| object.to_string(), comparison.same_program),
+        keys(second, key_of_second, comparison.same_program),
+    ];
+    let mut names = [first, second].map(|failure| object_names(failure, &roots));
+    // The names that a report of the failure has.
+    if right.fails && !left.fails {
+        let of_first = of_second.iter().map(|(second, first)| (*first, *second)).collect();
+        names[0] = one_name_each(&names[1], &names[0], &of_first);
+    } else {
+        names[1] = one_name_each(&names[0], &names[1], &of_second);
+    }
+    let [keys_of_first, keys_of_second] = keys;
+    [
+        Text::new(first, words_calling(first, &roots, &names[0]), keys_of_first, comparison.full),
+        Text::new(second, words_calling(second, &roots, &names[1]), keys_of_second, comparison.full),
+    ]
+}
+
+/// Who does what to which object and, if that says something, where.
+fn keys(failure: &Failure, object: impl Fn(ObjectId) -> String, with_places: bool) -> Vec<String> {
+    let key = |step: &Step| {
+        let place = step.location.as_ref().filter(|_| with_places);
+        let place = place.map_or(String::new(), ToString::to_string);
+        let action = action_name(step.operation.action);
+        format!("{} {action} {} {place}", objects::path(failure, step.thread), object(step.operation.object))
+    };
+    failure.trace.steps.iter().map(key).collect()
+}
+
+/// What objects are called: as in the other execution, or, if that has no such object, as no object is called there.
+fn one_name_each(
+    others: &HashMap<ObjectId, String>,
+    own: &HashMap<ObjectId, String>,
+    pairs: &HashMap<ObjectId, ObjectId>,
+) -> HashMap<ObjectId, String> {
+    let known: HashSet<&String> = others.values().collect();
+    let name = |object: &ObjectId, own: &String| match pairs.get(object).and_then(|other| others.get(other)) {
+        Some(name) => name.clone(),
+        None if known.contains(own) => format!("{own} (another)"),
+        None => own.clone(),
+    };
+    own.iter().map(|(object, own)| (*object, name(object, own))).collect()
 }
 
 fn rows(a: &Text<'_>, b: &Text<'_>) -> Vec<Row> {
@@ -133,144 +235,33 @@ fn differ(a: &Step, b: &Step) -> bool {
 }
 
 /// In sentences: where the two part, and at which preemption.
-fn parting(left: &Side<'_>, right: &Side<'_>, a: &Text<'_>, b: &Text<'_>, rows: &[Row]) -> Vec<String> {
+fn parting(comparison: &Comparison<'_>, a: &Text<'_>, b: &Text<'_>, rows: &[Row]) -> Vec<String> {
     let alike = rows.iter().take_while(|row| matches!(row, Row::Both(_, _, false))).count();
     if alike == rows.len() {
         return vec!["The two executions are alike.".to_owned()];
     }
-    let last = alike.checked_sub(1).and_then(|last| match rows[last] {
-        Row::Both(old, _, _) => Some(old),
-        _ => None,
-    });
-    let mut lines = vec![match last {
+    let mut lines = vec![match alike.checked_sub(1) {
         Some(last) => format!("They are alike up to {}.", a.named(last)),
         None => "They differ from their first step on.".to_owned(),
     }];
-    let (next_left, next_right) = (last.map_or(0, |last| last + 1), alike);
-    let sides = [(left, a, next_left), (right, b, next_right)];
-    for (side, text, next) in sides {
-        let Some(step) = text.steps.get(next) else { continue };
-        let head =
-            format!("{}: ", if side.fails { "There the failing one" } else { "There the passing one" });
-        let before = next.checked_sub(1).map(|before| text.steps[before].thread);
-        lines.push(match (step.switch, before) {
-            (Switch::Preemption, Some(before)) => {
-                let pending = (next..text.steps.len()).find(|&later| text.steps[later].thread == before);
-                let pending = pending.map_or(String::new(), |later| format!(" and {}", text.named(later)));
-                format!(
-                    "{head}{before} is preempted between {}{pending}; {} goes on.",
-                    text.named(next - 1),
-                    step.thread
-                )
-            }
-            (_, Some(before)) if before == step.thread => {
-                format!("{head}{before} goes on with {}.", text.named(next))
-            }
-            _ => format!("{head}{} goes on with {}.", step.thread, text.named(next)),
-        });
-    }
+    let sides = [(&comparison.left, a), (&comparison.right, b)];
+    let nexts = sides
+        .iter()
+        .filter_map(|(side, text)| Some(format!("There {}: {}", side.called, next(text, alike)?)));
+    lines.extend(nexts);
     lines
 }
 
-fn table(
-    left: &Side<'_>,
-    right: &Side<'_>,
-    a: &Text<'_>,
-    b: &Text<'_>,
-    rows: &[Row],
-    full: bool,
-) -> Vec<String> {
-    let columns = Columns::new([(left, a), (right, b)]);
-    let mut lines = columns.head([left, right]);
-    let near = |position: usize| {
-        let from = position.saturating_sub(AROUND);
-        rows[from..(position + AROUND + 1).min(rows.len())].iter().any(|row| is_interesting(row, a, b))
-    };
-    let mut hidden = 0;
-    for (position, row) in rows.iter().enumerate() {
-        if !full && !near(position) {
-            hidden += 1;
-            continue;
+/// How an execution goes on with the step at this position, if it does.
+fn next(text: &Text<'_>, position: usize) -> Option<String> {
+    let step = text.steps.get(position)?;
+    let before = position.checked_sub(1).map(|before| text.steps[before].thread);
+    Some(match (step.switch, before) {
+        (Switch::Preemption, Some(before)) => {
+            format!("{before} is preempted {}; {} goes on.", text.preempted(before, position), step.thread)
         }
-        lines.extend(columns.hidden(std::mem::take(&mut hidden)));
-        lines.push(columns.row(row, a, b));
-    }
-    lines.extend(columns.hidden(hidden));
-    lines.push(columns.line("", &ending(left), &ending(right)));
-    debug_assert!(lines.iter().all(|line| measure_text_width(line) <= width().max(60)));
-    lines
-}
-
-/// Whether the row is shown where not all are.
-fn is_interesting(row: &Row, a: &Text<'_>, b: &Text<'_>) -> bool {
-    match row {
-        Row::Both(old, new, differs) => *differs || a.is_preemption(*old) || b.is_preemption(*new),
-        _ => true,
-    }
-}
-
-/// How an execution ends, in a cell.
-fn ending(side: &Side<'_>) -> String {
-    if side.fails { format!("     ✗ {}", side.failure.kind.words()) } else { "     ✓ passes".to_owned() }
-}
-
-/// The two columns, by their widths.
-struct Columns {
-    first: usize,
-    second: usize,
-}
-
-impl Columns {
-    fn new(sides: [(&Side<'_>, &Text<'_>); 2]) -> Columns {
-        let room = (width().saturating_sub(9) / 2).max(16);
-        let [first, second] = sides.map(|(side, text)| text.width().max(side.title.len()).min(room));
-        Columns { first, second }
-    }
-
-    fn line(&self, sign: &str, one: &str, two: &str) -> String {
-        let pad =
-            |text: &str, width: usize| pad_str(text, width, console::Alignment::Left, None).into_owned();
-        let cut = |text: &str, width: usize| pad(&truncate_str(text, width, "…"), width);
-        let line = format!("{} {} │ {}", pad(sign, 4), cut(one, self.first), cut(two, self.second));
-        line.trim_end().to_owned()
-    }
-
-    fn head(&self, sides: [&Side<'_>; 2]) -> Vec<String> {
-        let [one, two] = sides.map(|side| style(&side.title).bold().to_string());
-        vec![
-            self.line("", &one, &two),
-            format!("{}┼{}", "─".repeat(self.first + 6), "─".repeat(self.second + 1)),
-        ]
-    }
-
-    /// In the place of so many rows, if any.
-    fn hidden(&self, count: usize) -> Option<String> {
-        (count > 0).then(|| self.line("", &format!("     … {count} steps alike"), ""))
-    }
-
-    fn row(&self, row: &Row, a: &Text<'_>, b: &Text<'_>) -> String {
-        let elsewhere = |text: &Text<'_>, at: Option<usize>| {
-            at.map_or(String::new(), |at| {
-                style(format!("     (as step {})", text.steps[at].index)).dim().to_string()
-            })
-        };
-        match *row {
-            Row::Both(old, new, differs) => {
-                let sign = format!("{}{}", a.sign(old), if differs { "≠" } else { "" });
-                self.line(&style(sign).yellow().to_string(), &a.cell(old), &b.cell(new))
-            }
-            Row::Left(old, other) => {
-                let [sign, cell] =
-                    [format!("{}<", a.sign(old)), a.cell(old)].map(|text| style(text).red().to_string());
-                self.line(&sign, &cell, &elsewhere(b, other))
-            }
-            Row::Right(new, other) => {
-                let [sign, cell] =
-                    [format!("{}>", b.sign(new)), b.cell(new)].map(|text| style(text).green().to_string());
-                self.line(&sign, &elsewhere(a, other), &cell)
-            }
-        }
-    }
+        _ => format!("{} goes on with {}.", step.thread, text.named(position)),
+    })
 }
 
 /// Steps that both have, with other values.
@@ -285,7 +276,7 @@ fn changes(a: &Text<'_>, b: &Text<'_>) -> Vec<String> {
                 let (one, two) = (&a.steps[old], &b.steps[new]);
                 format!(
                     "  {} {} (step {}), there {} (step {})",
-                    one.thread, a.words[old], one.index, b.words[new], two.index
+                    one.thread, a.words.steps[old], one.index, b.words.steps[new], two.index
                 )
             })
         })
@@ -297,3 +288,6 @@ fn changes(a: &Text<'_>, b: &Text<'_>) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //! that it needs; what it looks like is in `timeline.html`, here is what it shows.
 
 use super::failure::roots;
-use icb_core::trace::table::{selection, step_words};
+use icb_core::trace::table::{self, costs, selection, step_words};
 use icb_core::trace::{Action, Failure, Frame, Ordering, SourceLocation, Step, Switch, Trace};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -36,13 +36,14 @@ fn data(test: &str, failure: &Failure, root: &Path) -> Value {
         .map(|(position, step)| {
             let preempts = step.switch == Switch::Preemption;
             preemptions += u32::from(preempts);
+            let at = table::place(step, trace);
             let why = selected.as_ref().and_then(|selected| selected.get(&position)).map(|why| why.words());
             json!({
                 "index": step.index,
                 "thread": step.thread.index(),
                 "words": words[position],
-                "place": step.location.as_ref().map(place),
-                "source": step.location.as_ref().map(|at| sources.around(at)),
+                "place": at.map(place),
+                "source": at.map(|at| sources.around(at)),
                 "frames": frames(trace.backtrace(step)),
                 "preemption": preempts.then_some(preemptions),
                 "preempted": step.preempted_thread.filter(|_| preempts).map(|thread| thread.index()),
@@ -67,7 +68,7 @@ fn data(test: &str, failure: &Failure, root: &Path) -> Value {
         "test": test,
         "kind": failure.kind.words(),
         "message": failure.message,
-        "preemptions": failure.schedule.preemption_count(),
+        "costs": costs(&failure.schedule, trace),
         "execution": failure.execution,
         "printed": trace.printed_before(),
         "failed": failure.thread.map(|thread| thread.index()),

@@ -6,13 +6,18 @@
 
 mod causes;
 mod columns;
+mod comparison;
 mod frames;
 mod missing;
 mod selection;
 mod variables;
 mod words;
 
-use super::{Failure, Frame, ObjectId, SourceLocation, Step, Switch, ThreadId, Trace};
+use super::{
+    Failure, Frame, ObjectId, Schedule, ScheduleEntry, SourceLocation, Step, Switch, ThreadId, Trace,
+};
+pub use columns::place;
+pub use comparison::{Words, action_name, object_names, repeated, words_calling};
 use frames::Sources;
 pub use frames::{is_machinery_file, is_of_program, without_registries};
 pub use selection::{Why, selection};
@@ -286,8 +291,7 @@ fn headline(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &
     for line in message {
         out.line(format!("    {line}"), Style::Plain);
     }
-    let count = failure.schedule.preemption_count();
-    let mut facts = costs(count, &failure.trace);
+    let mut facts = costs(&failure.schedule, &failure.trace);
     if failure.execution > 0 {
         facts += &format!(", found in execution {}", failure.execution);
     }
@@ -419,8 +423,9 @@ fn thread_name(line: &mut Line, thread: ThreadId, names: &Names<'_>) {
     line.push(names.thread(thread), Style::Thread(thread.index()));
 }
 
-/// What an execution costs, by what it is for.
-fn costs(count: u32, trace: &Trace) -> String {
+/// What an execution costs, by what it is for: `1 preemption and 2 stale values`. Where there is no trace of it, only preemptions are known by name.
+#[must_use]
+pub fn costs(schedule: &Schedule, trace: &Trace) -> String {
     let steps = |counted: fn(&Step) -> bool| trace.steps.iter().filter(|step| counted(step)).count() as u64;
     let late: usize = trace.steps.iter().map(Step::late_count).sum();
     let others = [
@@ -431,8 +436,11 @@ fn costs(count: u32, trace: &Trace) -> String {
         (steps(Step::wakes_spuriously), "spurious wake-up"),
         (steps(Step::spins_on), "extra spin"),
     ];
-    let preemptions = u64::from(count).saturating_sub(others.iter().map(|(count, _)| count).sum());
-    let kinds = [(preemptions, "preemption")].into_iter().chain(others);
+    let preempts = |entry: &&ScheduleEntry| matches!(entry, ScheduleEntry::Run { preemption: true, .. });
+    let preemptions = schedule.entries().iter().filter(preempts).count() as u64;
+    let known = preemptions + others.iter().map(|(count, _)| count).sum::<u64>();
+    let unknown = u64::from(schedule.preemption_count()).saturating_sub(known);
+    let kinds = [(preemptions, "preemption")].into_iter().chain(others).chain([(unknown, "other cost")]);
     let costs: Vec<String> =
         kinds.filter(|(count, _)| *count > 0).map(|(count, thing)| count_of(count, thing)).collect();
     match &costs[..] {

@@ -7,7 +7,8 @@ use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::process::Outcome;
 use crate::worker::verdict::Verdict;
-use icb_core::trace::{Failure, preemptions};
+use icb_core::trace::Failure;
+use icb_core::trace::table::costs;
 
 /// What the last bound has shown of a test that is now searched bound by bound: which model failed and how, unless one has told nothing
 /// about that bound.
@@ -37,7 +38,10 @@ impl Run<'_> {
         let (reason, shown) = match verdict {
             Verdict::Failed { model, failure } => {
                 let line = failure.to_string().lines().next().unwrap_or_default().to_owned();
-                (format!("fails with {}: {line}", preemptions(failure.bound)), Some((model, failure)))
+                (
+                    format!("fails with {}: {line}", costs(&failure.schedule, &failure.trace)),
+                    Some((model, failure)),
+                )
             }
             Verdict::Holds { .. } if limits_itself() => {
                 ("a model in it was not searched at this bound".to_owned(), None)
@@ -67,7 +71,7 @@ impl Run<'_> {
             }
             _ => return (verdict, None),
         };
-        let note = format!("Found at once, with {}; {why}", preemptions(failure.bound));
+        let note = format!("Found at once, with {}; {why}", costs(&failure.schedule, &failure.trace));
         (Verdict::Failed { model, failure }, Some(note))
     }
 }

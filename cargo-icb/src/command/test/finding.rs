@@ -11,6 +11,7 @@ use crate::store::{StoredFailure, resolve};
 use crate::worker::plan::Task;
 use crate::worker::replay::Replayed;
 use icb_core::trace::{Failure, FailureKind, Frame, Step, Trace};
+use std::path::PathBuf;
 
 impl Run<'_> {
     /// Stores a failure and replays it to learn its trace.
@@ -152,15 +153,25 @@ impl Run<'_> {
         command + &self.places()
     }
 
-    /// Where the manifest and the artifacts are, if that was said.
+    /// Where the manifest, the artifacts and the mirrored std are, if that was said.
     fn places(&self) -> String {
-        let build = &self.arguments.build;
-        let given = [("--manifest-path", &build.manifest_path), ("--target-dir", &build.target_dir)];
-        let given = given.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?)));
-        given
-            .map(|(option, path)| format!(" {option} {}", word_for_shell(&path.display().to_string())))
-            .collect()
+        places(&self.arguments.build, std::env::var_os(CACHE_DIR).map(PathBuf::from))
     }
+}
+
+/// The variable in which the directory of the mirrored std may stand.
+const CACHE_DIR: &str = "ICB_CACHE_DIR";
+
+/// The options that say where things are. A directory that is in the variable is there in the replay, too.
+fn places(build: &BuildArgs, in_variable: Option<PathBuf>) -> String {
+    let cache_dir = build.cache_dir.clone().filter(|directory| Some(directory) != in_variable.as_ref());
+    let given = [
+        ("--manifest-path", &build.manifest_path),
+        ("--target-dir", &build.target_dir),
+        ("--cache-dir", &cache_dir),
+    ];
+    let given = given.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?)));
+    given.map(|(option, path)| format!(" {option} {}", word_for_shell(&path.display().to_string()))).collect()
 }
 
 /// What there is to say of a failure that takes something that happens for no reason: not everywhere does it.
@@ -222,6 +233,20 @@ mod tests {
         for function in ["app::pops_twice", "app::queue::pops", "pops", "other::helper"] {
             assert!(!is_of(function, "pops"), "{function}");
         }
+    }
+
+    #[test]
+    fn the_command_says_where_things_are_if_that_was_said() {
+        assert_eq!(places(&BuildArgs::default(), None), "");
+        let build = BuildArgs {
+            target_dir: Some("other target".into()),
+            cache_dir: Some("/tmp/cache".into()),
+            ..BuildArgs::default()
+        };
+        let all = " --target-dir 'other target' --cache-dir /tmp/cache";
+        assert_eq!(places(&build, None), all);
+        assert_eq!(places(&build, Some("/elsewhere".into())), all);
+        assert_eq!(places(&build, Some("/tmp/cache".into())), " --target-dir 'other target'");
     }
 
     #[test]
