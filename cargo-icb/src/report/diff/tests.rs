@@ -113,6 +113,7 @@ fn transfers() -> [Failure; 2] {
             operation: Operation::new(Action::Lock, ObjectId::new(object)),
             location: Some(SourceLocation { file: "app.rs".to_owned(), line: 3, column: COLUMN }),
             held_by: Vec::new(),
+            behind: None,
             words: String::new(),
             backtrace: Vec::new(),
         });
