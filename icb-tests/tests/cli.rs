@@ -449,7 +449,7 @@ fn every_failure_is_told_stored_and_replayed() {
         &[
             "FAILED cases::failing::aborts: abort: the process died of SIGABRT",
             "FAILED cases::failing::asks_the_real_world: divergence: ",
-            "FAILED cases::failing::blocks_outside: blocked outside the model: the test blocks in std::thread::",
+            "FAILED cases::failing::blocks_outside: blocked outside the model: the test blocks in ",
             "FAILED cases::failing::deadlocks: deadlock: T0 is parked and nobody unparks it",
             "FAILED cases::failing::dereferences_null: abort: the process died of SIGSEGV",
             "FAILED cases::failing::fails_without_a_model: the test failed outside any model",
@@ -470,7 +470,7 @@ fn every_failure_is_told_stored_and_replayed() {
     );
     for (test, kind) in [
         ("aborts", "abort: the process died of SIGABRT"),
-        ("blocks_outside", "blocked outside the model: the test blocks in std::thread::"),
+        ("blocks_outside", "blocked outside the model: the test blocks in "),
         ("deadlocks", "deadlock: T0 is parked and nobody unparks it"),
         ("dereferences_null", "abort: the process died of SIGSEGV"),
         ("unwinds_into_foreign_code", ": the reason\n"),
