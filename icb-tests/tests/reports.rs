@@ -62,7 +62,9 @@ fn normalised(text: &str) -> String {
     let from = text.find("──── ").expect("there are reports");
     let end = text.rfind(" passed, ").map_or(text.len(), |end| text[..end].rfind('\n').unwrap_or(end));
     let target = target().display().to_string();
-    text[from..end].replace(&target, "<target>").trim_end().to_owned() + "\n"
+    // Some C libraries have two names for it.
+    let text = text[from..end].replace(&target, "<target>").replace("__libc_pause", "pause");
+    text.trim_end().to_owned() + "\n"
 }
 
 fn without_colours(text: &str) -> String {

@@ -204,7 +204,11 @@ pub fn preemptions(count: u32) -> String {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(failure) = &self.failure {
-            return write!(f, "{failure} ({}{})", preemptions(failure.bound), self.memory());
+            let costs = match failure.schedule.preemption_count() == failure.bound {
+                true => super::table::costs(&failure.schedule, &failure.trace),
+                false => preemptions(failure.bound),
+            };
+            return write!(f, "{failure} ({costs}{})", self.memory());
         }
         if !self.complete {
             f.write_str("incomplete: ")?;
