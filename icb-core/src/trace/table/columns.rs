@@ -129,7 +129,7 @@ fn caller<'a>(step: &'a Step, trace: &'a Trace) -> Option<&'a SourceLocation> {
 }
 
 /// Where in the program a step is taken. What C functions do (files) knows no place but those in its backtrace.
-fn place<'a>(step: &'a Step, trace: &'a Trace) -> Option<&'a SourceLocation> {
+pub(super) fn place<'a>(step: &'a Step, trace: &'a Trace) -> Option<&'a SourceLocation> {
     let location = step.location.as_ref()?;
     if !is_machinery_file(&location.file) {
         return Some(location);

@@ -1,5 +1,6 @@
 //! Operations, objects and threads in words.
 
+use super::columns::place;
 use super::frames::Sources;
 use super::variables::variables;
 use crate::trace::{
@@ -50,11 +51,24 @@ impl<'a> Names<'a> {
         Names { trace, threads, costs, numbered, variables }
     }
 
-    /// What the source calls an object, its type, and where it was first used.
-    pub(super) fn described(&self, object: ObjectId) -> Option<(&str, String, Option<&'a SourceLocation>)> {
+    /// What the source calls an object, and its type.
+    pub(super) fn described(&self, object: ObjectId) -> Option<(&str, String)> {
         let info = self.trace.objects.iter().find(|info| info.id == object)?;
         let label = self.variables.get(&object)?;
-        Some((label, short_type(&info.type_name), info.first_used_at.as_ref()))
+        Some((label, short_type(&info.type_name)))
+    }
+
+    /// Where the first step with an object is taken; if there is none, where somebody waits for it.
+    pub(super) fn first_used(
+        &self,
+        object: ObjectId,
+        waiting: &'a [DeadlockEntry],
+    ) -> Option<&'a SourceLocation> {
+        let is_of = |operation: Operation| operation.object == object || operation.other == object;
+        match self.trace.steps.iter().find(|step| is_of(step.operation)) {
+            Some(step) => place(step, self.trace),
+            None => waiting.iter().find(|entry| is_of(entry.operation))?.location.as_ref(),
+        }
     }
 
     /// `T1 main.0 "reader"`.
