@@ -8,7 +8,9 @@ mod causes;
 mod columns;
 mod frames;
 mod missing;
+mod parameters;
 mod selection;
+mod spelling;
 mod variables;
 mod words;
 
