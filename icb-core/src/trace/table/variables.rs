@@ -4,7 +4,7 @@
 use super::frames::{Sources, is_machinery_file, is_of_program};
 use super::parameters::Function;
 use super::spelling::{bare, expression_at, readable};
-use crate::trace::{Action, DeadlockEntry, ObjectClass, ObjectId, SourceLocation, ThreadId, Trace};
+use crate::trace::{Action, DeadlockEntry, Frame, ObjectClass, ObjectId, SourceLocation, ThreadId, Trace};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Callers that are asked for a name.
@@ -52,17 +52,24 @@ fn uses<'a>(trace: &'a Trace, waiting: &'a [DeadlockEntry]) -> HashMap<Use<'a>, 
             *uses.entry(Use { object, thread, places }).or_default() += 1;
         }
     };
+    let of_program: Vec<Option<&SourceLocation>> = trace.frames.iter().map(place_of_program).collect();
     for step in trace.steps.iter().filter(|step| !is_end_of_scope(step.operation.action)) {
-        let frames = trace.backtrace(step).filter(|frame| is_of_program(frame));
-        let callers = frames.filter_map(|frame| frame.location.as_ref());
+        let callers = step
+            .backtrace
+            .iter()
+            .filter_map(|&position| of_program.get(position as usize).copied().flatten());
         note(step.operation.object, step.thread, places(step.location.as_ref(), callers));
     }
     for entry in waiting.iter().filter(|entry| !is_end_of_scope(entry.operation.action)) {
-        let frames = entry.backtrace.iter().filter(|frame| is_of_program(frame));
-        let callers = frames.filter_map(|frame| frame.location.as_ref());
+        let callers = entry.backtrace.iter().filter_map(place_of_program);
         note(entry.operation.object, entry.thread, places(entry.location.as_ref(), callers));
     }
     uses
+}
+
+/// Where a frame is, if it is one of the program under test.
+fn place_of_program(frame: &Frame) -> Option<&SourceLocation> {
+    frame.location.as_ref().filter(|_| is_of_program(frame))
 }
 
 /// A place in the program, and those that have led there; the innermost frame is the place itself.

@@ -2,7 +2,7 @@
 
 use super::super::words::{Detail, Names};
 use super::*;
-use crate::trace::{Failure, FailureKind, Frame, ObjectInfo, Operation, Ordering, Step, Switch};
+use crate::trace::{Failure, FailureKind, ObjectInfo, Operation, Ordering, Step, Switch};
 use std::path::PathBuf;
 
 /// A source file, and the failure of a program made of it.
