@@ -53,14 +53,16 @@ fn uses<'a>(trace: &'a Trace, waiting: &'a [DeadlockEntry]) -> HashMap<Use<'a>, 
         }
     };
     let of_program: Vec<Option<&SourceLocation>> = trace.frames.iter().map(place_of_program).collect();
-    for step in trace.steps.iter().filter(|step| !is_end_of_scope(step.operation.action)) {
+    // Who parks names nobody.
+    let names_one = |action| !is_end_of_scope(action) && !matches!(action, Action::Park { .. });
+    for step in trace.steps.iter().filter(|step| names_one(step.operation.action)) {
         let callers = step
             .backtrace
             .iter()
             .filter_map(|&position| of_program.get(position as usize).copied().flatten());
         note(step.operation.object, step.thread, places(step.location.as_ref(), callers));
     }
-    for entry in waiting.iter().filter(|entry| !is_end_of_scope(entry.operation.action)) {
+    for entry in waiting.iter().filter(|entry| names_one(entry.operation.action)) {
         let callers = entry.backtrace.iter().filter_map(place_of_program);
         note(entry.operation.object, entry.thread, places(entry.location.as_ref(), callers));
     }
@@ -88,7 +90,7 @@ struct Candidate<'a> {
     field: Option<String>,
     /// Where the source gives it.
     place: &'a SourceLocation,
-    /// It is said where the object is used; otherwise a caller gives it to a parameter.
+    /// It is said where the object is used; otherwise by a caller.
     is_direct: bool,
     /// Its first word is a parameter, which may be another thing at the next call.
     of_parameter: bool,
@@ -119,7 +121,7 @@ impl<'a> Spelled<'a> {
                     field: field_of(&expression, &name).map(str::to_owned),
                     name,
                     place: at,
-                    is_direct: candidates.is_empty(),
+                    is_direct: candidates.is_empty() && depth == 0,
                     of_parameter: function.as_ref().is_some_and(|function| function.takes(&expression)),
                 });
             }
@@ -201,10 +203,7 @@ impl<'a> Spellings<'a> {
                 Some(variable(field.unwrap_or(name).to_owned()))
             }
             Some((name, _)) => Some(variable((*name).to_owned())),
-            None => {
-                let field = fields.iter().find_map(|field| *field)?;
-                Some(Variable { name: field.to_owned(), is_shared: true })
-            }
+            None => Some(Variable { name: most_used_field(uses)?, is_shared: true }),
         }
     }
 
@@ -260,6 +259,18 @@ impl Vote {
         self.is_direct |= candidate.is_direct;
         self.of_parameter &= candidate.of_parameter;
     }
+}
+
+/// The field that most uses of an object name.
+fn most_used_field(uses: &[&Spelled<'_>]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for spelled in uses {
+        if let Some(field) = spelled.candidates.first().and_then(|said| said.field.as_deref()) {
+            *counts.entry(field).or_default() += spelled.count;
+        }
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    most.map(|(field, _)| field.to_owned())
 }
 
 /// A path, and what of it stands behind each of its first words.
