@@ -128,7 +128,8 @@ pub(super) fn readable(expression: &str) -> Option<String> {
     let short = without_arguments(name);
     let named = short.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == '(');
     let digits = short.chars().all(|c| c.is_ascii_digit());
-    let helps = named && !digits && short != "self" && short.chars().count() <= MAX_NAME;
+    let says_nothing = ["self", "true", "false", "(…)"].contains(&short.as_str());
+    let helps = named && !digits && !says_nothing && short.chars().count() <= MAX_NAME;
     (helps && !is_constructed(&short)).then_some(short)
 }
 
@@ -208,6 +209,8 @@ mod tests {
             ("app::Fut(&pair)", None),
             ("Fut::of(&pair)", Some("Fut::of(…)")),
             ("self", None),
+            ("f(true", None),
+            ("(a + b)", None),
             ("x + 1", None),
             ("a_name_that_is_much_too_long_to_help", None),
             ("", None),

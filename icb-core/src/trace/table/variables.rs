@@ -56,15 +56,13 @@ fn uses<'a>(trace: &'a Trace, waiting: &'a [DeadlockEntry]) -> HashMap<Use<'a>, 
     // Who parks names nobody.
     let names_one = |action| !is_end_of_scope(action) && !matches!(action, Action::Park { .. });
     for step in trace.steps.iter().filter(|step| names_one(step.operation.action)) {
-        let callers = step
-            .backtrace
-            .iter()
-            .filter_map(|&position| of_program.get(position as usize).copied().flatten());
-        note(step.operation.object, step.thread, places(step.location.as_ref(), callers));
+        let frames = step.backtrace.iter();
+        let frames = frames.map(|&position| of_program.get(position as usize).copied().flatten());
+        note(step.operation.object, step.thread, places(step.location.as_ref(), frames));
     }
     for entry in waiting.iter().filter(|entry| names_one(entry.operation.action)) {
-        let callers = entry.backtrace.iter().filter_map(place_of_program);
-        note(entry.operation.object, entry.thread, places(entry.location.as_ref(), callers));
+        let frames = entry.backtrace.iter().map(place_of_program);
+        note(entry.operation.object, entry.thread, places(entry.location.as_ref(), frames));
     }
     uses
 }
@@ -74,13 +72,15 @@ fn place_of_program(frame: &Frame) -> Option<&SourceLocation> {
     frame.location.as_ref().filter(|_| is_of_program(frame))
 }
 
-/// A place in the program, and those that have led there; the innermost frame is the place itself.
+/// A place in the program, and those that have led there without any machinery between them; the innermost frame is
+/// the place itself.
 fn places<'a>(
     place: Option<&'a SourceLocation>,
-    frames: impl Iterator<Item = &'a SourceLocation>,
+    frames: impl Iterator<Item = Option<&'a SourceLocation>>,
 ) -> Vec<&'a SourceLocation> {
     let Some(place) = place.filter(|place| !is_machinery_file(&place.file)) else { return Vec::new() };
-    std::iter::once(place).chain(frames.skip(1).take(MAX_CALLERS)).collect()
+    let callers = frames.map_while(|frame| frame).skip(1).take(MAX_CALLERS);
+    std::iter::once(place).chain(callers).collect()
 }
 
 /// A name that an object might have.
@@ -194,7 +194,8 @@ impl<'a> Spellings<'a> {
         };
         let best = votes.iter().max_by_key(|(name, vote)| {
             let is_only_one = names.len() == 1 && names.contains(*name);
-            (is_only_one || !vote.of_parameter, vote.is_direct, vote.count, std::cmp::Reverse(vote.thread))
+            let thread = std::cmp::Reverse(vote.thread);
+            (is_only_one || !vote.of_parameter, vote.direct, vote.by_callers, thread)
         });
         match best {
             // What several parameters are called is their own; a field may be the same in all of them.
@@ -224,7 +225,9 @@ impl<'a> Spellings<'a> {
             }
         }
         for (name, vote) in &mut votes {
-            vote.count += self.longer(name, uses);
+            if vote.direct > 0 {
+                vote.direct += self.longer(name, uses);
+            }
         }
         votes
     }
@@ -242,21 +245,23 @@ impl<'a> Spellings<'a> {
 
 /// How often an object is called so, and by which thread first.
 struct Vote {
-    count: usize,
+    direct: usize,
+    by_callers: usize,
     thread: ThreadId,
-    is_direct: bool,
     of_parameter: bool,
 }
 
 impl Vote {
     fn none(spelled: &Spelled<'_>) -> Self {
-        Vote { count: 0, thread: spelled.used.thread, is_direct: false, of_parameter: true }
+        Vote { direct: 0, by_callers: 0, thread: spelled.used.thread, of_parameter: true }
     }
 
     fn count_in(&mut self, spelled: &Spelled<'_>, candidate: &Candidate<'_>) {
-        self.count += spelled.count;
+        match candidate.is_direct {
+            true => self.direct += spelled.count,
+            false => self.by_callers += spelled.count,
+        }
         self.thread = self.thread.min(spelled.used.thread);
-        self.is_direct |= candidate.is_direct;
         self.of_parameter &= candidate.of_parameter;
     }
 }
