@@ -129,7 +129,9 @@ impl<'a> Spelled<'a> {
             let given = function
                 .zip(caller)
                 .and_then(|(function, caller)| function.given(&expression, caller, sources));
-            let Some(given) = given else { break };
+            // Which element it is the caller does not say either.
+            let is_element = candidates.last().is_some_and(|said| said.name.contains('…'));
+            let Some(given) = given.filter(|_| !is_element) else { break };
             (depth, expression) = (depth + 1, given);
         }
         Some(Spelled { used, count, candidates })

@@ -262,6 +262,14 @@ fn elements_keep_the_name_of_what_they_are_in() {
     assert_eq!(program.names(), ["slots[…] #1", "slots[…] #2"]);
     program.lock(0, 1, &["lock.lock()"]);
     assert_eq!(program.names(), ["lock", "slots[…] #2"]);
+    // Callers do not say which element it is.
+    let text = "fn f(&self) {\n    self.slots[i].lock();\n}\nfn g() {\n    mine.f();\n    theirs.f();\n}\n";
+    let mut program = Program::new("elements-of-callers", text);
+    program.mutexes(2);
+    for (object, caller) in [(1, "mine.f()"), (2, "mine.f()"), (1, "theirs.f()")] {
+        program.lock(0, object, &["self.slots[i].lock()", caller]);
+    }
+    assert_eq!(program.names(), ["slots[…] #1", "slots[…] #2"]);
 }
 
 const SEMAPHORE: &str = "\
