@@ -9,7 +9,9 @@ mod columns;
 mod comparison;
 mod frames;
 mod missing;
+mod parameters;
 mod selection;
+mod spelling;
 mod variables;
 mod words;
 
@@ -375,10 +377,11 @@ fn objects(out: &mut Rendered, failure: &Failure, names: &Names<'_>, sources: &S
     let Some(width) = described.iter().map(|(_, (label, ..))| width_of(label)).max() else { return };
     out.blank();
     out.line("Objects:", Style::Bold);
-    for (object, (label, type_name, place)) in described {
+    for (object, (label, type_name)) in described {
         let mut line = Line::of(format!("  {label:<width$}"), Style::Plain);
         let number = if label.ends_with(&object.to_string()) { String::new() } else { format!(" {object}") };
         line.push(format!("  {type_name}{number}"), Style::Plain);
+        let place = names.first_used(object, &failure.waiting);
         if let Some(place) = place.filter(|place| !frames::is_machinery_file(&place.file)) {
             line.push(format!(", first used at {}", frames::short_place(place, sources)), Style::Dim);
         }

@@ -1,7 +1,8 @@
 //! Operations, objects and threads in words.
 
+use super::columns::place;
 use super::frames::Sources;
-use super::variables::variables;
+use super::variables::{Variable, variables};
 use crate::trace::{
     Action, DeadlockEntry, Failure, ObjectClass, ObjectId, ObjectInfo, Operation, Ordering, SURROUNDINGS,
     ScheduleEntry, SourceLocation, Step, Switch, ThreadId, ThreadInfo, Trace,
@@ -50,11 +51,24 @@ impl<'a> Names<'a> {
         Names { trace, threads, costs, numbered, variables }
     }
 
-    /// What the source calls an object, its type, and where it was first used.
-    pub(super) fn described(&self, object: ObjectId) -> Option<(&str, String, Option<&'a SourceLocation>)> {
+    /// What the source calls an object, and its type.
+    pub(super) fn described(&self, object: ObjectId) -> Option<(&str, String)> {
         let info = self.trace.objects.iter().find(|info| info.id == object)?;
         let label = self.variables.get(&object)?;
-        Some((label, short_type(&info.type_name), info.first_used_at.as_ref()))
+        Some((label, short_type(&info.type_name)))
+    }
+
+    /// Where the first step with an object is taken; if there is none, where somebody waits for it.
+    pub(super) fn first_used(
+        &self,
+        object: ObjectId,
+        waiting: &'a [DeadlockEntry],
+    ) -> Option<&'a SourceLocation> {
+        let is_of = |operation: Operation| operation.object == object || operation.other == object;
+        match self.trace.steps.iter().find(|step| is_of(step.operation)) {
+            Some(step) => place(step, self.trace),
+            None => waiting.iter().find(|entry| is_of(entry.operation))?.location.as_ref(),
+        }
     }
 
     /// `T1 main.0 "reader"`.
@@ -311,32 +325,31 @@ fn is_of_surroundings(info: &ObjectInfo) -> bool {
     info.class == ObjectClass::Atomic && SURROUNDINGS.contains(&info.type_name.as_str())
 }
 
-/// The names, made different: two objects of one name get their numbers, and an `Arc` is told from what is in it.
-fn labels(trace: &Trace, mut variables: HashMap<ObjectId, String>) -> HashMap<ObjectId, String> {
+/// The names, made different: objects of one name get their numbers, and an `Arc` is told from what is in it.
+fn labels(trace: &Trace, mut variables: HashMap<ObjectId, Variable>) -> HashMap<ObjectId, String> {
     for info in trace.objects.iter().filter(|info| info.class == ObjectClass::Count) {
-        if let Some(name) = variables.get_mut(&info.id) {
-            *name = format!("Arc {name}");
+        if let Some(variable) = variables.get_mut(&info.id) {
+            variable.name = format!("Arc {}", variable.name);
         }
     }
     // The name of a static is known for certain; of a part of it (`COUNT.0`) the source says more.
     for info in trace.objects.iter().filter(|info| !is_of_surroundings(info)) {
         if let Some(symbol) = &info.symbol {
             let name = last_segment(symbol);
-            if !variables.get(&info.id).is_some_and(|known| known.starts_with(name)) {
-                variables.insert(info.id, name.to_owned());
+            if !variables.get(&info.id).is_some_and(|known| known.name.starts_with(name)) {
+                variables.insert(info.id, Variable { name: name.to_owned(), is_shared: false });
             }
         }
     }
     let mut uses: HashMap<String, usize> = HashMap::new();
-    for name in variables.values() {
-        *uses.entry(name.clone()).or_default() += 1;
+    for variable in variables.values() {
+        *uses.entry(variable.name.clone()).or_default() += 1;
     }
-    for (id, name) in &mut variables {
-        if uses[name] > 1 {
-            *name = format!("{name} {id}");
-        }
-    }
-    variables
+    let label = |(id, Variable { name, is_shared })| match is_shared || uses[&name] > 1 {
+        true => (id, format!("{name} {id}")),
+        false => (id, name),
+    };
+    variables.into_iter().map(label).collect()
 }
 
 /// Which thread an object of class `Thread` is: threads are numbered in the order of their spawns.
