@@ -52,6 +52,9 @@ pub(super) struct Hooked {
     pub(super) place: usize,
 }
 
+/// Frames of the library's own that stand between the program and an access on its behalf, at most.
+const MAX_OWN_FRAMES: usize = 32;
+
 /// Backtraces of accesses to plain memory are whole until they have had so many frames together.
 const MANY_FRAMES: usize = 300_000;
 /// Frames of each of those after it, at most.
@@ -263,7 +266,7 @@ impl Execution {
     /// Where the mirrored library was called: the return address in the innermost frame that is not its own.
     #[cold]
     fn place_outside(&mut self) -> Option<usize> {
-        let addresses = backtrace::innermost_addresses(FEW_FRAMES);
+        let addresses = backtrace::innermost_addresses(MAX_OWN_FRAMES);
         addresses.into_iter().find(|&address| self.owner(address) != Owner::Own)
     }
 
