@@ -23,35 +23,49 @@ pub(super) enum Owner {
 /// The program has given back memory that it had mapped by itself, which is as if it had freed it; what comes to lie there is new. Does nothing outside an
 /// execution.
 pub fn memory_unmapped(address: usize, size: usize) {
-    memory_goes(address, size, |e| {
+    let Some(running) = super::running::running() else { return };
+    if is_judged() {
+        running.with(|e| {
+            e.memory_goes(address, size, |e| {
+                e.objects_freed(address, size);
+                e.map.renew_block(address, size);
+            });
+        });
+    }
+    running.with(|e| {
+        e.shadow.renew(address, size);
         e.foreign.futexes.forget(address, size);
-        e.objects_freed(address, size);
-        e.map.renew_block(address, size);
     });
 }
 
 /// Some accesses to this memory are forbidden from now on, which the program has mapped by itself: to whoever makes one that is as if it were freed, but what
 /// is there stays. Does nothing outside an execution.
 pub fn memory_protected(address: usize, size: usize) {
-    memory_goes(address, size, |e| e.objects_change(address, size));
-}
-
-fn memory_goes(address: usize, size: usize, objects: impl FnOnce(&mut Execution)) {
-    let Some(running) = super::running::running() else { return };
+    let Some(running) = super::running::running().filter(|_| is_judged()) else { return };
     running.with(|e| {
-        let had_ended = e.end.is_some();
-        if e.accesses_hooked {
-            e.memory_freed(address, size);
-            e.shadow.renew(address, size);
-        }
-        objects(e);
-        if !had_ended {
-            e.fails_between_steps();
-        }
+        e.memory_goes(address, size, |e| e.objects_change(address, size));
+        e.shadow.renew(address, size);
     });
 }
 
+/// An allocator of the program's own may give back what blocks lay in that were freed, by order of locks that nobody sees.
+fn is_judged() -> bool {
+    super::allocator::allocation_count() > 0
+}
+
 impl Execution {
+    /// Nobody else may use this memory at the same time; what becomes of `objects` there is told.
+    fn memory_goes(&mut self, start: usize, size: usize, objects: impl FnOnce(&mut Execution)) {
+        let had_ended = self.end.is_some();
+        if self.accesses_hooked {
+            self.memory_freed(start, size);
+        }
+        objects(self);
+        if !had_ended {
+            self.fails_between_steps();
+        }
+    }
+
     /// A block has been freed by the running thread: nobody may touch it from now on.
     #[cold]
     pub(super) fn memory_freed(&mut self, start: usize, size: usize) {
