@@ -271,9 +271,14 @@ fn failure(e: &Execution, thread: usize) -> Failure {
 /// one to tell: this one is most often an `unwrap` of the join. If it is not, it is told as well: the test may have expected the first one, and surely
 /// has if it has gone on after the join.
 pub(super) fn report_main(e: &mut Execution) {
+    // What ends a scope is a panic that nobody has taken within it.
+    let ends_scope = e.threads[0].panic.as_ref().is_some_and(|panic| panic.message == SCOPE_ENDS);
     let first = (0..e.thread_count)
         .filter(|&t| e.threads[t].panicked && e.threads[t].panic.is_some())
-        .min_by_key(|&t| e.threads[t].panic.as_ref().map(|p| p.order));
+        .min_by_key(|&t| {
+            let order = e.threads[t].panic.as_ref().map(|p| p.order);
+            (ends_scope && e.threads[t].panic_handled, order)
+        });
     let first = behind_join(e, 0).or(first).unwrap_or(0);
     if first != 0 && goes_on_after_panics(e) {
         let mut failure = failure(e, 0);
@@ -311,9 +316,12 @@ fn goes_on_after_panics(e: &Execution) -> bool {
     e.pending[0].action != Action::Join && panicked.all(|t| e.threads[t].panic_handled && !is_consequence(t))
 }
 
+/// What a scope panics with in which a thread has.
+const SCOPE_ENDS: &str = "a scoped thread panicked";
+
 /// Whether a panic says no more than that a thread has panicked, with `first`: an `unwrap` of its join, the end of its scope, or the same thrown again.
 fn says_that_one_panicked(message: &str, first: &str) -> bool {
-    message.ends_with("Any { .. }") || message == "a scoped thread panicked" || message == first
+    message.ends_with("Any { .. }") || message == SCOPE_ENDS || message == first
 }
 
 /// All threads have ended: a panic that nobody joined is a failure, unless it is allowed.

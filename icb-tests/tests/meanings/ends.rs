@@ -120,6 +120,13 @@ fn the_panic_is_told_that_the_test_came_upon() {
         });
     };
     assert_eq!(told(in_a_scope), "bad");
+    let where_a_scope_ends: fn() = || {
+        thread::scope(|scope| {
+            assert!(scope.spawn(|| panic!("as planned")).join().is_err());
+            scope.spawn(|| panic!("bad"));
+        });
+    };
+    assert_eq!(told(where_a_scope_ends), "bad");
     assert!(plain().explore(taken).failure.is_none());
 }
 
