@@ -32,7 +32,7 @@ pub(crate) fn table(names: &[String], tally: &Tally) -> Vec<String> {
     lines
 }
 
-/// Says that weaker orders were taken for stronger ones, where that can make a difference; and which failures that are expected it has made.
+/// Says that weaker orderings were taken for stronger ones, where that can make a difference; and which failures that are expected it has made.
 fn stale_values(names: &[String], tally: &Tally) -> Vec<String> {
     let concerned = |is: fn(&Record) -> bool| {
         let mut concerned = names.iter().zip(&tally.records).filter(|(_, record)| is(record));
