@@ -67,13 +67,13 @@ unsafe extern "C" fn syscall(
             WAIT_BITSET | WAKE_BITSET if bits == 0 => return answer(Err(EINVAL)),
             // SAFETY: the caller gives the address of a futex and, if any, that of a time.
             WAIT | WAIT_BITSET => unsafe {
-                let time = (d as *const [i64; 2]).as_ref();
-                let Some(time) = time.map_or(Some(None), |&time| duration(time).map(Some)) else {
+                let time = (d as *const [i64; 2]).as_ref().map(|&time| duration(time));
+                if time == Some(None) {
                     return answer(Err(EINVAL));
-                };
+                }
                 let duration = match command {
-                    WAIT => time,
-                    _ => time.map(|end| until(end, b as c_int & DATES != 0)),
+                    WAIT => time.flatten(),
+                    _ => time.flatten().map(|end| until(end, b as c_int & DATES != 0)),
                 };
                 return answer(seen_before_and_after(a, || wait(a, c as u32, bits, duration)));
             },

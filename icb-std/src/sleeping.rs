@@ -29,7 +29,8 @@ pub(crate) fn until(time: Duration, is_date: bool) -> Duration {
     now.map_or(SOME_TIME, |now| time.saturating_sub(begin + now))
 }
 
-fn sleep_for(time: Duration) {
+/// By the model's clock, for code that must not be unwound.
+pub(crate) fn sleep_for(time: Duration) {
     door::without_unwinding(|| crate::thread::sleep(time));
 }
 

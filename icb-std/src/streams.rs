@@ -8,6 +8,7 @@
 use crate::door::{self, OwnLock};
 use crate::epoll::handles_signals;
 use crate::open_files::{Group, Held, answer_to_all, ask_alone, end, files, make_one};
+use crate::sleeping::sleep_for;
 use crate::status::is_pipe;
 use crate::system::{self, answer_of, system};
 use crate::time::WaitingTime;
@@ -330,7 +331,7 @@ unsafe fn poll_for(asked: *mut Asked, count: usize, time: Option<Duration>, sign
     }
     match time {
         Some(time) if count == 0 => {
-            door::without_unwinding(|| crate::thread::sleep(time));
+            sleep_for(time);
             return 0;
         }
         _ => {}

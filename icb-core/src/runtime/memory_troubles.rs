@@ -56,14 +56,12 @@ fn is_judged() -> bool {
 impl Execution {
     /// Nobody else may use this memory at the same time; what becomes of `objects` there is told.
     fn memory_goes(&mut self, start: usize, size: usize, objects: impl FnOnce(&mut Execution)) {
-        let had_ended = self.end.is_some();
-        if self.accesses_hooked {
-            self.memory_freed(start, size);
-        }
-        objects(self);
-        if !had_ended {
-            self.fails_between_steps();
-        }
+        self.between_steps(|e| {
+            if e.accesses_hooked {
+                e.memory_freed(start, size);
+            }
+            objects(e);
+        });
     }
 
     /// A block has been freed by the running thread: nobody may touch it from now on.
@@ -117,8 +115,17 @@ impl Execution {
         self.fails_between_steps();
     }
 
+    /// Does what may end the execution between two steps.
+    pub(super) fn between_steps(&mut self, act: impl FnOnce(&mut Execution)) {
+        let had_ended = self.end.is_some();
+        act(self);
+        if !had_ended {
+            self.fails_between_steps();
+        }
+    }
+
     /// If what the running thread does now has ended the execution, the thread goes on to its next step: an access, or an allocation, cannot be given up half-way.
-    pub(super) fn fails_between_steps(&mut self) {
+    fn fails_between_steps(&mut self) {
         if let Some(End::Failed(failure)) = &mut self.end {
             failure.after_steps.get_or_insert(self.step_count);
         }

@@ -53,11 +53,7 @@ impl Execution {
     /// What lies here from now on is new: what had been there before has been freed, and nothing that was known of it is so of this.
     #[cold]
     pub(super) fn memory_is_new(&mut self, start: usize, size: usize) {
-        let had_ended = self.end.is_some();
-        self.note_freed();
-        if !had_ended {
-            self.fails_between_steps();
-        }
+        self.between_steps(Execution::note_freed);
         self.map.renew_block(start, size);
         if self.accesses_hooked {
             self.shadow.renew(start, size);

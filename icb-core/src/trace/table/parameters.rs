@@ -2,7 +2,7 @@
 //! `from.balance` is `alice.balance` where `transfer(&alice, &bob)` has led there. Read off the source text.
 
 use super::frames::Sources;
-use super::spelling::{MAX_LINES, bare, call_at, is_word, receiver_of};
+use super::spelling::{MAX_LINES, bare, call_at, code_of, is_word, receiver_of};
 use crate::trace::SourceLocation;
 
 /// Lines above a place in which its function is looked for.
@@ -134,11 +134,6 @@ fn name_of_function(line: &str) -> Option<usize> {
 fn is_end_of_head(line: &str) -> bool {
     let text = line.trim_start();
     text.starts_with([')', '{']) || text.starts_with("where") || text.starts_with("->")
-}
-
-/// A line without its comment.
-fn code_of(line: &str) -> &str {
-    line.split("//").next().unwrap_or_default()
 }
 
 fn indent_of(line: &str) -> usize {

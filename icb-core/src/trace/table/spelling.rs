@@ -33,7 +33,7 @@ pub(super) fn call_at(location: &SourceLocation, sources: &Sources<'_>) -> Optio
         && line - first < MAX_LINES
     {
         first -= 1;
-        let code = lines[first].split("//").next().unwrap_or_default();
+        let code = code_of(&lines[first]);
         before = format!("{}{}", code.trim_end(), before.trim());
     }
     let text = text[column..].iter().collect();
@@ -41,6 +41,11 @@ pub(super) fn call_at(location: &SourceLocation, sources: &Sources<'_>) -> Optio
         Some(receiver) => Some(Call { receiver: Some(receiver_of(receiver)?), text }),
         None => Some(Call { receiver: None, text }),
     }
+}
+
+/// A line without its comment.
+pub(super) fn code_of(line: &str) -> &str {
+    line.split("//").next().unwrap_or_default()
 }
 
 /// What the call at a place is about: its receiver, or its first argument.
