@@ -2,7 +2,8 @@
 
 use crate::memory::window;
 use crate::program::{
-    BranchPoint, Chooser, OUTSIDE_THE_MODEL, Observer, Outcome, Place, Program, SchedulingPoint, StepEvent,
+    BranchPoint, Chooser, OUTSIDE_THE_MODEL, Observer, Outcome, Place, Program, Reused, SchedulingPoint,
+    StepEvent,
 };
 use crate::trace::table::is_of_program;
 use crate::trace::{
@@ -28,6 +29,8 @@ pub struct Recorder<'a> {
     backtrace: Vec<u32>,
     /// Says how many bytes have been printed.
     printed: Option<Box<dyn FnMut() -> usize + 'a>>,
+    /// Addresses that have been used again.
+    reused: Vec<Reused>,
 }
 
 impl std::fmt::Debug for Recorder<'_> {
@@ -95,6 +98,28 @@ impl<'a> Recorder<'a> {
             _ => bits.to_string(),
         })
     }
+
+    /// What is to be said of an exchange that succeeds because the address which it expects is used again: another block lies there than
+    /// when its thread has read the variable.
+    fn takes_another(&self, event: &StepEvent<'_>) -> Option<String> {
+        let Action::CompareExchange { .. } = event.operation.action else { return None };
+        event.written?;
+        // What a program keeps beside an address stands in the uppermost bits, or in those that alignment leaves.
+        let address = usize::try_from(event.read? & (u64::MAX >> 16)).ok()?;
+        let own =
+            |step: &&Step| step.thread == event.thread && step.operation.object == event.operation.object;
+        let read = self.trace.steps.iter().rev().find(own)?.index;
+        let is_it = |reused: &&Reused| {
+            reused.taken > read as u64 && (reused.start..reused.start + reused.size.max(1)).contains(&address)
+        };
+        let Reused { thread, freed, .. } = *self.reused.iter().find(is_it)?;
+        let last = |step: &&Step| step.thread == thread && (step.index as u64) < freed;
+        let after = self.trace.steps.iter().rev().find(last);
+        let after = after.map_or(String::new(), |step| format!(" after step {}", step.index));
+        Some(format!(
+            "another block lies there than in step {read}: {thread} freed that one{after}, and got its address again"
+        ))
+    }
 }
 
 impl Observer for Recorder<'_> {
@@ -118,7 +143,7 @@ impl Observer for Recorder<'_> {
             branches: event.branches.to_vec(),
             read: self.words(event.operation, event.read),
             written: self.words(event.operation, event.written),
-            note: event.note.map(str::to_owned),
+            note: event.note.map(str::to_owned).or_else(|| self.takes_another(event)),
             location: event
                 .location
                 .filter(|_| event.operation.action != Action::Begin)
@@ -138,6 +163,10 @@ impl Observer for Recorder<'_> {
 
     fn object(&mut self, info: ObjectInfo) {
         self.add(TracePiece::Object(info));
+    }
+
+    fn reused(&mut self, reused: Reused) {
+        self.reused.push(reused);
     }
 
     fn wants_backtraces(&self) -> bool {

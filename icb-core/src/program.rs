@@ -459,6 +459,21 @@ pub struct StepEvent<'a> {
     pub branches: &'a [u32],
 }
 
+/// A block of memory begins to lie where another one lay that its thread had freed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reused {
+    /// Where it begins.
+    pub start: usize,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Who has freed the other one, and gets this one.
+    pub thread: ThreadId,
+    /// So many steps had been taken when the other one was freed.
+    pub freed: u64,
+    /// So many steps have been taken by now.
+    pub taken: u64,
+}
+
 /// Watches steps. Optional work is an observer that is absent when not asked for.
 pub trait Observer {
     /// A step has been taken.
@@ -477,6 +492,9 @@ pub trait Observer {
 
     /// Where in the program the thread stands whose step is told next, innermost frame first.
     fn backtrace_of_step(&mut self, _frames: &[Frame]) {}
+
+    /// An address is used again.
+    fn reused(&mut self, _reused: Reused) {}
 
     /// The thread is about to be preempted here.
     fn backtrace(&mut self, _thread: ThreadId, _frames: Vec<Frame>) {}

@@ -11,7 +11,7 @@ pub(crate) use icb_core::runtime::{
     AtomicRef, AtomicStep, AtomicType, Counts, Effect, Handle, InitialState, ObjectInit, OwnLock, Registers,
     Surroundings, SurroundingsUse, ThreadBody, ThreadEnd, ThreadMain, Which, about_to_number, active, apart,
     aside, atomic, atomic_exchange, caught, cell, cell_end, cell_pointer_end, count, count_acquired,
-    count_is_known, count_last, count_left, count_met, current, enter_static, epoch, fence,
+    count_is, count_is_known, count_last, count_left, count_met, current, enter_static, epoch, fence,
     fence_by_exchange, giving_up, go_no_further, has_left, initial_bytes, is_apart, is_finished, join,
     join_parking, know_panic_hook, leave, leave_apart, leave_value, let_go, limited, local, local_destroyed,
     look_at_end, look_at_thread_number, note_registers, noted_once, now, number_next_thread,

@@ -261,6 +261,10 @@ fn an_exchange_takes_one_block_for_another_where_addresses_are_used_again() {
             let replay = Builder::new().reuse_addresses(true).replay(failure.schedule.clone());
             let again = replay.explore(takes_one_for_another).failure.expect("it fails again");
             assert_eq!((&again.message, again.kind), (&failure.message, failure.kind));
+            let notes = again.trace.steps.iter().filter_map(|step| step.note.as_ref());
+            let mut of_reuse =
+                notes.filter(|note| note.starts_with("another block lies there than in step "));
+            assert!(of_reuse.next().is_some() && of_reuse.next().is_none(), "{failure}");
         }
         let replay = Builder::new().replay(failure.schedule.clone()).explore(takes_one_for_another);
         let otherwise = replay.failure.map(|failure| failure.kind);

@@ -754,6 +754,12 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
         text.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(orders("test --isolated two_withdrawals"), orders("test two_withdrawals"));
+    // An execution that ends its process does not fail like this either.
+    for isolated in ["", "--isolated"] {
+        let orders = orders(&format!("test --ignored {isolated} ends_the_process_in_another_order"));
+        let [first, second] = &orders[1..] else { panic!("two orders: {orders:?}") };
+        assert!(first.contains("load") && first.contains(" = 0 ") && second.contains(":= 1 "), "{orders:?}");
+    }
     // What is excepted stays on the real std: its tests run once, as they are.
     icb_with("unchanged", "test --except unchanged two_withdrawals", &[])
         .check(PASSED, &["run once unchanged::lib::tests::two_withdrawals"]);

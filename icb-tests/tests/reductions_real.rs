@@ -2,6 +2,9 @@
 //! executions.
 
 use icb_std::model::{Builder, Granularity, Reduction, Report};
+use icb_std::sync::Arc;
+use icb_std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use icb_std::thread;
 use icb_tests::programs::{
     bluetooth, counter, double_checked, lock_order, lost_wakeup, prodcons, rwlock_mix, treiber,
     work_stealing_queue,
@@ -33,7 +36,24 @@ const PROGRAMS: &[(&str, fn())] = &[
     ("queue bug 2", || work_stealing_queue::run(work_stealing_queue::Version::StealsWithoutLock)),
     ("queue bug 3", || work_stealing_queue::run(work_stealing_queue::Version::NoSpareSlot)),
     ("double-checked", || double_checked::run(double_checked::Version::Relaxed)),
+    ("upgrade", upgrade_among_drops),
 ];
+
+/// A drop is announced before an upgrade and takes effect after it, or is announced after it: in both cases it is not the last one.
+fn upgrade_among_drops() {
+    let value = Arc::new(AtomicU32::new(1));
+    let weak = Arc::downgrade(&value);
+    let other = thread::spawn(move || {
+        let upgraded = weak.upgrade();
+        if let Some(value) = &upgraded {
+            value.load(SeqCst);
+        }
+        drop(upgraded);
+        std::mem::forget(weak);
+    });
+    drop(value);
+    other.join().unwrap();
+}
 
 /// Failure by bound and kind, or what was proved; and the distinct terminal states of a search without a failure.
 fn verdict(report: &Report) -> (Option<(u32, icb_std::model::FailureKind)>, u64) {

@@ -94,7 +94,8 @@ fn nearest(arguments: &DiffArgs, ready: &Ready<'_>) -> Result<Exit, Error> {
         tries.push(before_cost(&failing.schedule, last));
     }
     if let Some(explanation) = &failing.trace.explanation {
-        tries.extend(explanation.orders.iter().filter_map(|order| order.without.clone()));
+        let others = explanation.orders.iter().filter_map(|order| order.without.clone());
+        tries.extend(others.filter(|other| !other.entries().is_empty()));
     }
     let passing = tries.iter().find_map(|schedule| match ready.replay(schedule) {
         Replayed::Passes(passed) => Some(*passed),

@@ -22,7 +22,7 @@ pub(crate) struct Trial<'a> {
 pub(crate) enum Came {
     /// It fails like the failure.
     Fails,
-    /// It has kept the orders, and does not.
+    /// It has kept the orders, and does not. An empty schedule: it has ended its process, and what it did until then is not known.
     Passes(Schedule),
     /// The orders could not be kept, or it was not run to its end.
     SaysNothing,

@@ -157,6 +157,11 @@ pub fn count_met(address: *const (), counts: Counts) {
     let _ = with_known_count(address, |e, count| e.count_met(count, counts));
 }
 
+/// How many owners there are after the `CountUpdate` that the caller has just performed: only the program knows.
+pub fn count_is(address: *const (), strong: usize) {
+    let _ = with_known_count(address, |e, count| e.learn_strong_count(count, strong));
+}
+
 /// Whether an operation on these counts has been performed in this execution: somebody besides who has made them may know of them.
 #[must_use]
 pub fn count_is_known(address: *const ()) -> bool {

@@ -301,9 +301,9 @@ impl Quarantine {
         // was given back, and is as large as that.
         unsafe {
             let (number, reuse) = ((*quarantine).number, &mut *(*quarantine).reuse);
-            let index = reuse.take(number, layout)?;
+            let (index, freed) = reuse.take(number, layout)?;
             let start = (*(*quarantine).blocks.add(index)).start;
-            running.with(|e| e.memory_is_new(start, layout.size()));
+            running.with(|e| e.address_is_reused(start, layout.size(), freed));
             (*(*quarantine).blocks.add(index)).reused = true;
             if window::holds(start) {
                 (*quarantine).given_back -= whole_units(layout.size());
@@ -319,6 +319,7 @@ impl Quarantine {
     /// As for [`allocate_again`](Self::allocate_again).
     #[cold]
     unsafe fn keep_for_reuse(quarantine: *mut Quarantine, start: usize, layout: Layout) {
+        let step_count = running::running().map_or(0, |running| running.quickly(|e| e.step_count));
         // SAFETY: the caller's promise.
         let (this, reuse) = unsafe { (&mut *quarantine, &mut *(*quarantine).reuse) };
         let index = this.length.wrapping_sub(1);
@@ -331,7 +332,7 @@ impl Quarantine {
             window::holds(start) && this.some_are_taken && this.lease.as_mut().is_none_or(is_taken);
         if !is_of_earlier_one {
             let region = this.number;
-            aside(|| reuse.give(region, layout, index));
+            aside(|| reuse.give(region, layout, index, step_count));
         }
     }
 

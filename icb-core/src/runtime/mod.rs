@@ -65,8 +65,8 @@ mod whereabouts;
 pub use crate::mixing::mixed;
 pub use accesses::{instrumented, memory_used, unseen};
 pub use addressed::{
-    cell, cell_end, cell_pointer_end, count, count_acquired, count_is_known, count_last, count_left,
-    count_met, value_goes, value_gone,
+    cell, cell_end, cell_pointer_end, count, count_acquired, count_is, count_is_known, count_last,
+    count_left, count_met, value_goes, value_gone,
 };
 pub use allocator::{
     Allocator, allocation_count, aside, engine_works, is_installed as allocator_is_installed, noted_once,

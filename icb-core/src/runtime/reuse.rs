@@ -8,15 +8,19 @@
 //!
 //! It works inside the allocator, and allocates aside. Knows blocks by their numbers; which blocks they are, `allocator` knows.
 
+use super::allocator::aside;
 use super::execution::Execution;
+use crate::program::Reused;
+use crate::trace::ThreadId;
 use std::alloc::Layout;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The blocks whose addresses may be used again.
 #[derive(Debug, Default)]
 pub(super) struct Reuse {
-    /// By the number of the region of who has freed them, by size and by alignment; the latest one last.
-    freed: BTreeMap<(usize, usize, usize), Vec<usize>>,
+    /// By the number of the region of who has freed them, by size and by alignment; the latest one last. With how many steps had been
+    /// taken by then.
+    freed: BTreeMap<(usize, usize, usize), Vec<(usize, u64)>>,
     /// Where blocks begin that this execution has got from the system.
     elsewhere: BTreeSet<usize>,
 }
@@ -38,18 +42,30 @@ impl Reuse {
         self.elsewhere.contains(&start)
     }
 
-    /// The block has been freed by the thread with this region.
-    pub(super) fn give(&mut self, region: usize, layout: Layout, block: usize) {
-        self.freed.entry((region, layout.size(), layout.align())).or_default().push(block);
+    /// The block has been freed by the thread with this region, after so many steps.
+    pub(super) fn give(&mut self, region: usize, layout: Layout, block: usize, step_count: u64) {
+        self.freed.entry((region, layout.size(), layout.align())).or_default().push((block, step_count));
     }
 
-    /// The block that the thread with this region has freed last, of those like this. Allocates and frees nothing.
-    pub(super) fn take(&mut self, region: usize, layout: Layout) -> Option<usize> {
+    /// The block that the thread with this region has freed last, of those like this, and after how many steps. Allocates and frees nothing.
+    pub(super) fn take(&mut self, region: usize, layout: Layout) -> Option<(usize, u64)> {
         self.freed.get_mut(&(region, layout.size(), layout.align()))?.pop()
     }
 }
 
 impl Execution {
+    /// A block begins to lie where another one lay that was freed after so many steps.
+    #[cold]
+    pub(super) fn address_is_reused(&mut self, start: usize, size: usize, freed: u64) {
+        self.memory_is_new(start, size);
+        let thread = ThreadId::new(self.current);
+        let reused = Reused { start, size, thread, freed, taken: self.step_count };
+        if let Some(observer) = self.observer {
+            // SAFETY: see `observe_step`.
+            aside(|| unsafe { (*observer).reused(reused) });
+        }
+    }
+
     /// What lies here from now on is new: what had been there before has been freed, and nothing that was known of it is so of this.
     #[cold]
     pub(super) fn memory_is_new(&mut self, start: usize, size: usize) {

@@ -30,8 +30,8 @@ pub struct Order {
     /// Position of the later step. Beyond the steps of the trace: what the thread that many places on in
     /// [`Failure::waiting`](super::Failure::waiting) waits to do.
     pub after: usize,
-    /// An execution that keeps all the other orders, but not this one, and does not fail like this. `None`: there was
-    /// no time to look for one.
+    /// An execution that keeps all the other orders, but not this one, and does not fail like this; empty where it ends its process. `None`: there
+    /// was no time to look for one.
     pub without: Option<Schedule>,
 }
 

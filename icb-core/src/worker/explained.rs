@@ -1,7 +1,7 @@
-//! What a replay goes on to find out once its failure has been told: a simpler one, and which orders it takes. If the
-//! process dies of it, the failure has been told all the same.
+//! What a replay goes on to find out once its failure has been told: a simpler one, and which orders it takes. If a
+//! process dies of it, that is a fork of this one, and another one finds out what can be.
 
-use super::fork::{Asked, in_a_fork_to_bytes};
+use super::fork::{Asked, Untold, in_a_fork_to_bytes};
 use super::process::{Closure, Worker};
 use super::replayed::Replayed;
 use super::watchdog::Watchdog;
@@ -14,10 +14,10 @@ use crate::trace::{Failure, FailureKind, Message, Schedule};
 use std::time::{Duration, Instant};
 
 impl Worker {
-    /// A fork of this process that finds out which orders a failure takes, where executions have processes of their own: to be made before there is
+    /// A fork of this process that finds out which orders a failure takes by executions that have processes of their own: to be made before there is
     /// one here. `None`: nobody wants to know, or it could not be made.
     pub(super) fn who_explains(&self, f: &Closure, promoted: &Promoted) -> Option<Asked<Piece>> {
-        if !self.settings.isolated || !self.channel.is_open() || self.settings.explain.is_zero() {
+        if !self.channel.is_open() || self.settings.explain.is_zero() {
             return None;
         }
         let answer = |pieces: &[Piece]| {
@@ -32,7 +32,8 @@ impl Worker {
         unsafe { Asked::new(answer) }
     }
 
-    /// Explains a failure that has just been replayed, and tells. `elsewhere`: who does so, if nothing more is to run here.
+    /// Explains a failure that has just been replayed, and tells. `elsewhere`: who does so, if executions are to have processes of their own, or one of
+    /// them ends its process.
     pub(super) fn explain(
         &self,
         f: &Closure,
@@ -45,26 +46,43 @@ impl Worker {
         if !self.channel.is_open() || !explains || lasting {
             return;
         }
-        if self.settings.isolated {
-            // Executions after the first of the process are other ones.
-            if let (Some(case), Some(elsewhere)) = (Case::new(&failure), elsewhere) {
-                let one = self.fork_patience();
-                let patience = if one.is_zero() { one } else { one + self.settings.explain };
-                let told = elsewhere.ask(&case.to_pieces(), patience);
-                let explanation = told.and_then(|told| explain::from_bytes(&told));
-                failure.trace.explanation = explanation.map(Box::new);
+        if !self.settings.isolated {
+            if elsewhere.is_none() {
+                return self.tell_explained(self.explain_here(f, failure, promoted));
             }
-        } else {
-            failure = self.explain_here(f, failure, promoted);
+            // In a fork, as an execution may end its process.
+            let explain = || {
+                self.tell_explained(self.explain_here(f, failure.clone(), promoted));
+                vec![EXPLAINED]
+            };
+            let patience = self.patience_for(self.settings.explain + self.settings.simplify);
+            if in_a_fork_to_bytes(patience, explain).is_ok() {
+                return;
+            }
         }
+        if let (Some(case), Some(elsewhere)) = (Case::new(&failure), elsewhere) {
+            let told = elsewhere.ask(&case.to_pieces(), self.patience_for(self.settings.explain));
+            let explanation = told.and_then(|told| explain::from_bytes(&told));
+            failure.trace.explanation = explanation.map(Box::new);
+        }
+        self.tell_explained(failure);
+    }
+
+    fn tell_explained(&self, failure: Failure) {
         self.channel.send(&Message::Explained { model: self.model, failure: Box::new(failure) });
+    }
+
+    /// How long a fork may take that runs executions for so long.
+    fn patience_for(&self, time: Duration) -> Duration {
+        let one = self.fork_patience();
+        if one.is_zero() { one } else { one + time }
     }
 
     /// The failure, or a simpler one, with its explanation.
     fn explain_here(&self, f: &Closure, mut failure: Failure, promoted: &Promoted) -> Failure {
         let mut program = self.bare_program(f, promoted, true);
-        let _watchdog =
-            Watchdog::start(program.heartbeat(), self.settings.watchdog, self.channel.clone(), self.model);
+        // The failure has been told. If nothing more comes of it, that is all.
+        let _watchdog = Watchdog::start_for(program.heartbeat(), self.settings.watchdog, |_| ());
         let mut simplified = None;
         if !self.settings.simplify.is_zero() {
             let (simpler, summary) =
@@ -112,6 +130,9 @@ struct InForks {
     patience: Duration,
 }
 
+/// What a fork tells that has told the explanation itself.
+const EXPLAINED: u8 = 0;
+
 /// What a fork tells if it has found out what memory is shared, which follows.
 const LEARNS: u8 = u8::MAX;
 
@@ -123,7 +144,12 @@ impl Trials for InForks {
                 Came::Learns => [&[LEARNS], program.promoted_text().as_bytes()].concat(),
                 came => came.to_bytes(),
             };
-            let told = in_a_fork_to_bytes(self.patience, work).unwrap_or_default();
+            let told = match in_a_fork_to_bytes(self.patience, work) {
+                Ok(told) => told,
+                // It has not failed like the failure, whatever it is that it did.
+                Err(Untold::Died) => return Came::Passes(Schedule::default()),
+                Err(_) => return Came::SaysNothing,
+            };
             match told.strip_prefix(&[LEARNS]).map(std::str::from_utf8) {
                 None => return Came::from_bytes(&told).unwrap_or(Came::SaysNothing),
                 Some(Ok(text)) => program.take_over_text(text),

@@ -86,18 +86,20 @@ pub(super) fn do_and_end(work: impl FnOnce()) -> ! {
     unsafe { libc::_exit(i32::from(done.is_err())) }
 }
 
-/// What `work` comes to in a fork of this process, which does nothing else. `None`: it could not be made, died of it, or has not come to anything
-/// for so long (zero: it may take any time).
+/// What `work` comes to in a fork of this process, which does nothing else, unless it has not come to anything for so long (zero: it may take any time).
 ///
 /// # Safety
 /// Values of this type lead nowhere but to what is the same in both processes, such as the image.
-pub(super) unsafe fn in_a_fork<T: Copy>(patience: Duration, work: impl FnOnce() -> Vec<T>) -> Option<Vec<T>> {
-    let (reader, writer) = pipe().ok()?;
+pub(super) unsafe fn in_a_fork<T: Copy>(
+    patience: Duration,
+    work: impl FnOnce() -> Vec<T>,
+) -> Result<Vec<T>, Untold> {
+    let (reader, writer) = pipe().map_err(|_| Untold::NotBegun)?;
     let parent = std::process::id();
     // SAFETY: the child does its work on this thread, and ends without returning from here. What it needs of the other threads' state is the allocator,
     // which the C library makes safe across a fork; no execution is under way.
     let pid = match unsafe { fork_unnoticed() } {
-        -1 => return None,
+        -1 => return Err(Untold::NotBegun),
         0 => {
             drop(reader);
             end_with(parent);
@@ -111,12 +113,23 @@ pub(super) unsafe fn in_a_fork<T: Copy>(patience: Duration, work: impl FnOnce() 
     drop(writer);
     if !tells(reader.as_fd(), patience) {
         end(pid);
-        return None;
+        return Err(Untold::NotYet);
     }
     // SAFETY: the fork has sent these; the caller's promise.
     let told = unsafe { receive_all(reader.as_fd()) };
     end(pid);
-    told
+    told.ok_or(Untold::Died)
+}
+
+/// Why a fork has told nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Untold {
+    /// It could not be made.
+    NotBegun,
+    /// It has ended before.
+    Died,
+    /// There was no more time.
+    NotYet,
 }
 
 /// A fork of this process that waits until it is asked something, once. What happens here meanwhile, it knows nothing of.
@@ -196,7 +209,10 @@ fn tells(stream: BorrowedFd<'_>, patience: Duration) -> bool {
 }
 
 /// The same, for work that comes to bytes.
-pub(super) fn in_a_fork_to_bytes(patience: Duration, work: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+pub(super) fn in_a_fork_to_bytes(
+    patience: Duration,
+    work: impl FnOnce() -> Vec<u8>,
+) -> Result<Vec<u8>, Untold> {
     // SAFETY: bytes lead nowhere.
     unsafe { in_a_fork(patience, work) }
 }
@@ -274,7 +290,7 @@ mod tests {
                 vec![facts.told()]
             };
             // SAFETY: numbers lead nowhere.
-            assert!(unsafe { in_a_fork(Duration::ZERO, tell) }.is_some());
+            assert!(unsafe { in_a_fork(Duration::ZERO, tell) }.is_ok());
         }
         assert_eq!(facts.told(), 5);
     }
@@ -309,12 +325,12 @@ mod tests {
         };
         // SAFETY: numbers lead nowhere; the second one ends the fork.
         unsafe {
-            assert_eq!(in_a_fork(Duration::ZERO, &mut change), Some(vec![2; 100_000]));
-            assert_eq!(in_a_fork::<u8>(Duration::ZERO, || libc::_exit(0)), None);
-            assert_eq!(in_a_fork::<u8>(Duration::ZERO, || std::process::abort()), None);
-            assert_eq!(in_a_fork(Duration::ZERO, Vec::<u8>::new), Some(Vec::new()));
+            assert_eq!(in_a_fork(Duration::ZERO, &mut change), Ok(vec![2; 100_000]));
+            assert_eq!(in_a_fork::<u8>(Duration::ZERO, || libc::_exit(0)), Err(Untold::Died));
+            assert_eq!(in_a_fork::<u8>(Duration::ZERO, || std::process::abort()), Err(Untold::Died));
+            assert_eq!(in_a_fork(Duration::ZERO, Vec::<u8>::new), Ok(Vec::new()));
             let wait = || vec![libc::pause()];
-            assert_eq!(in_a_fork(Duration::from_millis(20), wait), None);
+            assert_eq!(in_a_fork(Duration::from_millis(20), wait), Err(Untold::NotYet));
         }
         assert_eq!(number, 1);
     }

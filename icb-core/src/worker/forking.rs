@@ -50,7 +50,8 @@ impl<'a> Forking<'a> {
                     [&[ENDED], learned.unwrap_or_default().as_bytes()].concat()
                 }
             }
-        })?;
+        })
+        .ok()?;
         match told.split_first()? {
             (&DONE, done) => Done::decode(&mut Reader::new(done)).map(Came::Done),
             (&BEGUN, begun) => Some(Came::Begun(begun.into())),

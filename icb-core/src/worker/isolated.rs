@@ -178,7 +178,7 @@ impl<'a> Isolated<'a> {
         self.knowledge.prepare();
         let work = || vec![u8::from(holds(self.program))];
         let told = while_resting(&self.resting, || in_a_fork_to_bytes(self.patience, work));
-        told.is_none_or(|told| told == [1])
+        told.map_or(true, |told| told == [1])
     }
 
     /// Finds out what an execution with this schedule learns of memory, so that it learns nothing when it is run here.
@@ -192,7 +192,7 @@ impl<'a> Isolated<'a> {
                 learned.unwrap_or_default().into_bytes()
             };
             let text = while_resting(&self.resting, || in_a_fork_to_bytes(self.patience, work));
-            match text.and_then(|text| String::from_utf8(text).ok()).filter(|text| !text.is_empty()) {
+            match text.ok().and_then(|text| String::from_utf8(text).ok()).filter(|text| !text.is_empty()) {
                 Some(text) => self.knowledge.learn(&text, self.program),
                 None => return,
             }
@@ -250,7 +250,7 @@ impl<'a> Isolated<'a> {
             told
         };
         // SAFETY: pieces of signatures lead to the image only, the others nowhere.
-        let told = while_resting(&self.resting, || unsafe { in_a_fork(self.patience, work) })?;
+        let told = while_resting(&self.resting, || unsafe { in_a_fork(self.patience, work) }).ok()?;
         let (mut signature, mut text, mut failed) = (Signature::new(), Vec::new(), None);
         let mut outcome = unseen(End::Passed);
         for piece in told {

@@ -21,17 +21,26 @@ impl Facts {
     }
 }
 
+/// Why a fork has told nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Untold {
+    /// It could not be made.
+    NotBegun,
+    /// It has ended before: never.
+    Died,
+}
+
 /// It cannot be made.
 ///
 /// # Safety
 /// None is needed.
-pub(super) unsafe fn in_a_fork<T: Copy>(_: Duration, _: impl FnOnce() -> Vec<T>) -> Option<Vec<T>> {
-    None
+pub(super) unsafe fn in_a_fork<T: Copy>(_: Duration, _: impl FnOnce() -> Vec<T>) -> Result<Vec<T>, Untold> {
+    Err(Untold::NotBegun)
 }
 
 /// It cannot be made.
-pub(super) fn in_a_fork_to_bytes(_: Duration, _: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
-    None
+pub(super) fn in_a_fork_to_bytes(_: Duration, _: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>, Untold> {
+    Err(Untold::NotBegun)
 }
 
 /// A fork that would wait until it is asked something.

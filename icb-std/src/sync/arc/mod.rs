@@ -96,13 +96,16 @@ impl<T: ?Sized> Arc<T> {
         count(::std::sync::Arc::as_ptr(&self.inner), action, Some(strong))
     }
 
-    /// An operation that succeeds if this is the only owner, which has seen all the others go then. The name of the counts.
+    /// An operation that succeeds if this is the only owner, which has seen all the others go then. `goes`: if it is not the only one,
+    /// it goes. The name of the counts.
     #[inline]
     #[track_caller]
-    fn count_update(&self) -> *const () {
+    fn count_update(&self, goes: bool) -> *const () {
         self.count(Action::CountUpdate);
         let counts = header(::std::sync::Arc::as_ptr(&self.inner));
-        if ::std::sync::Arc::strong_count(&self.inner) == 1 {
+        let strong = ::std::sync::Arc::strong_count(&self.inner);
+        door::count_is(counts, strong - usize::from(goes));
+        if strong == 1 {
             door::count_acquired(counts, Counts::Strong);
         }
         counts
@@ -172,7 +175,7 @@ impl<T> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
-        let counts = this.count_update();
+        let counts = this.count_update(false);
         let result = ::std::sync::Arc::try_unwrap(Arc::unwrap(this)).map_err(Arc::wrap);
         if result.is_ok() {
             door::count_left(counts, Counts::Both);
@@ -184,7 +187,7 @@ impl<T> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
-        let counts = this.count_update();
+        let counts = this.count_update(true);
         let value = ::std::sync::Arc::into_inner(Arc::unwrap(this));
         door::count_left(counts, if value.is_some() { Counts::Both } else { Counts::Strong });
         value
@@ -369,7 +372,7 @@ impl<T: ?Sized + MakeMut> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
-        let before = this.count_update();
+        let before = this.count_update(false);
         if ::std::sync::Arc::strong_count(&this.inner) == 1 {
             MakeMut::make_mut(&mut this.inner);
             if header(Arc::as_ptr(this)) != before {

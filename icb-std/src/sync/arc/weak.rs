@@ -101,6 +101,7 @@ impl<T: ?Sized> Weak<T> {
     pub fn upgrade(&self) -> Option<Arc<T>> {
         self.count(Action::CountUpdate);
         let upgraded = self.inner.upgrade();
+        door::count_is(header(self.inner.as_ptr()), self.inner.strong_count());
         match upgraded {
             Some(_) => door::count_acquired(header(self.inner.as_ptr()), Counts::Strong),
             None => door::count_met(header(self.inner.as_ptr()), Counts::Strong),
