@@ -14,7 +14,7 @@ pub(crate) use icb_core::runtime::{
     count_is, count_is_known, count_last, count_left, count_met, current, enter_static, epoch, fence,
     fence_by_exchange, giving_up, go_no_further, has_left, initial_bytes, is_apart, is_finished, join,
     join_parking, know_panic_hook, leave, leave_apart, leave_value, let_go, limited, local, local_destroyed,
-    look_at_end, look_at_thread_number, note_registers, noted_once, now, number_next_thread,
+    look_at_end, look_at_thread_number, memory_used, note_registers, noted_once, now, number_next_thread,
     on_execution_end, outside, panic_handled, panicking, panics_are_seen, park, patient_now, pause_with,
     put_back_at_end, resumes_unwinding, set_local, spawn, surroundings_used, take_over, thread_key,
     thread_name, thread_path, unpark, unseen, value_goes, value_gone, value_is_made,
@@ -22,7 +22,7 @@ pub(crate) use icb_core::runtime::{
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use icb_core::runtime::{
     OwnGuard, engine_works, files_are_one, futex_used, is_alone, is_foreign, make_files_one, makes_files,
-    memory_protected, memory_unmapped, memory_used, mixed, on_deadlock, random_key, stacks_were_left,
+    memory_protected, memory_unmapped, mixed, on_deadlock, random_key, stacks_were_left,
     was_stopped_half_way, without_unwinding,
 };
 #[cfg(all(
@@ -47,6 +47,12 @@ pub(crate) fn forget_at_end(is_used: &mut bool, forget: impl FnOnce() + 'static)
         on_execution_end(Box::new(forget));
     }
     is_first
+}
+
+/// The program uses a value of the mirrored library, of which only that knows what is read: who has called it reads the value's own memory.
+#[inline]
+pub(crate) fn handle_used<T>(handle: &T) {
+    memory_used(::std::ptr::from_ref(handle).addr(), size_of::<T>(), false);
 }
 
 /// `yield_now`, `spin_loop` and `sleep` (with its duration). `false` outside an execution. Compiled into what the program calls, and that into the

@@ -110,6 +110,7 @@ impl Instant {
     #[must_use]
     #[track_caller]
     pub fn elapsed(&self) -> Duration {
+        door::handle_used(self);
         Instant::now() - *self
     }
 

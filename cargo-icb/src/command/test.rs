@@ -35,7 +35,7 @@ use crate::worker::tokens::Tokens;
 use crate::worker::verdict::{Verdict, figures, judge};
 use icb_core::trace::table::without_registries;
 use icb_core::trace::{
-    BoundReport, Failure, FailureKind, Message, ScheduleEntry, SourceLocation, StrategyKind,
+    BoundReport, COMPUTES, Failure, FailureKind, Message, ScheduleEntry, SourceLocation, StrategyKind,
 };
 use progress::lock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -537,9 +537,10 @@ fn may_pass_for_real(failure: &Failure, thread_count: u32, most: f64) -> Option<
 }
 
 /// Why a test that knows nothing of icb is no program that can be explored, if a failure says that. Where a limit on
-/// steps was reached later than in the first execution, it is a failure: then the steps depend on the schedule.
+/// steps was reached later than in the first execution, or a thread computes without end, it is a failure: then that depends on the schedule.
 fn unmodelled(failure: &Failure) -> Option<String> {
     let first_line = failure.message.lines().next().unwrap_or_default();
+    let is_first = failure.bound == 0 && failure.execution <= 1;
     match failure.kind {
         FailureKind::Divergence => {
             let at = |place: &SourceLocation| format!(" (where it differs it is at {place})");
@@ -549,12 +550,13 @@ fn unmodelled(failure: &Failure) -> Option<String> {
                 without_registries(&(first_line.to_owned() + &place))
             ))
         }
+        FailureKind::Blocked if !is_first && first_line.starts_with(COMPUTES) => None,
         FailureKind::Blocked if failure.thread.is_some() => Some(first_line.to_owned()),
         FailureKind::Blocked => {
             let what = first_line.split_once(": ").map_or(first_line, |(what, _)| what);
             Some(without_registries(what))
         }
-        FailureKind::StepLimit if failure.bound == 0 && failure.execution <= 1 => {
+        FailureKind::StepLimit if is_first => {
             let place =
                 failure.location.as_ref().map_or_else(String::new, |place| format!(" (it ends at {place})"));
             Some(format!("one execution is too long to explore: {first_line}{place}"))

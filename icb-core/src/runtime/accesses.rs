@@ -216,7 +216,12 @@ pub fn memory_used(address: usize, size: usize, write: bool) {
     let Some(running) = super::running::running() else { return };
     let place = running.with(|e| if e.accesses_hooked { e.place_outside() } else { None });
     if let Some(place) = place {
+        let me = running.with(|e| {
+            e.threads[e.current].on_behalf = true;
+            e.current
+        });
         accessed(address, size, write, place);
+        running.with(|e| e.threads[me].on_behalf = false);
     }
 }
 
@@ -263,11 +268,13 @@ fn take_step(running: &Running, hooked: Hooked) {
 }
 
 impl Execution {
-    /// Where the mirrored library was called: the return address in the innermost frame that is not its own.
+    /// Where the mirrored library was called: the return address in the innermost frame that is not its own. (Before its frames come those of
+    /// whoever looks for them.)
     #[cold]
     fn place_outside(&mut self) -> Option<usize> {
         let addresses = backtrace::innermost_addresses(MAX_OWN_FRAMES);
-        addresses.into_iter().find(|&address| self.owner(address) != Owner::Own)
+        let begin = addresses.iter().position(|&address| self.owner(address) == Owner::Own)?;
+        addresses[begin..].iter().copied().find(|&address| self.owner(address) != Owner::Own)
     }
 
     /// Another thread runs, or one has begun.
@@ -294,7 +301,7 @@ impl Execution {
         if window::holds(hooked.address) {
             return;
         }
-        aside(|| self.statics.keep_granule(hooked.address));
+        aside(|| self.statics.keep_memory(hooked.address, hooked.size));
         self.note_reached(hooked.address, hooked.size);
     }
 

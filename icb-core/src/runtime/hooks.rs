@@ -236,3 +236,53 @@ blocks! {
     __tsan_memmove: copy;
     __tsan_memset: set;
 }
+
+/// What compares bytes (slices of integers, texts) calls the C library, and no hook. Where that is linked statically its function cannot be replaced.
+#[cfg(all(target_os = "linux", not(target_feature = "crt-static")))]
+#[doc(hidden)]
+pub mod comparing {
+    use super::super::accesses::{accessed, running_hooked};
+    use super::super::passing::passes_wholly;
+    use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+    blocks! {
+        memcmp: compare;
+        bcmp: compare;
+    }
+
+    type Compare = unsafe extern "C" fn(*const u8, *const u8, usize) -> i32;
+
+    /// The C library's function; looked for once.
+    static REAL: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+    /// # Safety
+    /// As for `memcmp`; called by the trampolines only.
+    unsafe extern "C" fn compare(one: *const u8, other: *const u8, size: usize, place: usize) -> i32 {
+        if !(passes_wholly(one.addr(), size) && passes_wholly(other.addr(), size)) && size > 0 {
+            tell([one.addr(), other.addr()], size, place);
+        }
+        let mut real = REAL.load(Relaxed);
+        if real.is_null() {
+            real = look_for();
+        }
+        // SAFETY: it is the C library's function of this name and type; the caller's promise.
+        unsafe { std::mem::transmute::<*mut libc::c_void, Compare>(real)(one, other, size) }
+    }
+
+    #[inline(never)]
+    fn tell(addresses: [usize; 2], size: usize, place: usize) {
+        for address in addresses {
+            if running_hooked().is_some() && !passes_wholly(address, size) {
+                accessed(address, size, false, place);
+            }
+        }
+    }
+
+    #[cold]
+    fn look_for() -> *mut libc::c_void {
+        // SAFETY: a C string. The next function of the name, after this one, is the C library's, without which no program runs.
+        let real = unsafe { libc::dlsym(libc::RTLD_NEXT, c"memcmp".as_ptr()) };
+        REAL.store(real, Relaxed);
+        real
+    }
+}

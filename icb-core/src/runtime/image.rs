@@ -48,7 +48,11 @@ fn writable_regions() -> Option<Vec<Region>> {
         if in_image {
             end_of_image = end;
             if permissions.starts_with("rw") {
-                ranges.push((start, end));
+                // A variable may begin in one mapping and end in the next.
+                match ranges.last_mut() {
+                    Some((_, before)) if *before == start => *before = end,
+                    _ => ranges.push((start, end)),
+                }
             }
         }
     }

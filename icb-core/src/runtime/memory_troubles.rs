@@ -8,6 +8,7 @@ use super::lookups::look_up;
 use super::threads::Life;
 use crate::memory::shadow::{EarlierAccess, MemoryAccess, Trouble};
 use crate::program::{End, Place};
+use crate::trace::table::in_program;
 use crate::trace::{Failure, FailureKind, Frame, MemoryEventKind, RaceAccess, ThreadId};
 
 /// Whose code a place is in.
@@ -238,6 +239,8 @@ impl Execution {
         if let Some(seen) = seen.next_back() {
             access.after_steps = Some(seen.after_steps);
             access.backtrace = self.resolver.frames(&seen.addresses);
+            // A pointer of the mirrored library is read by whoever has called it.
+            access.location = access.location.map(|place| in_program(place, &access.backtrace));
         }
         access
     }
@@ -283,6 +286,9 @@ impl Execution {
 
     /// Whether the access is made on behalf of the mirrored library, by way of a function of `std`.
     pub(super) fn own_code_runs(&mut self) -> bool {
+        if self.threads.mine().on_behalf {
+            return false;
+        }
         let resolver = &mut self.resolver;
         let frames =
             look_up(&mut self.threads.mine().idle, || resolver.frames(&super::backtrace::addresses()));
@@ -318,9 +324,17 @@ pub(super) fn verb(access: &RaceAccess) -> &'static str {
     if access.write { "write" } else { "read" }
 }
 
-/// Functions of `std` do not, unless they take a value of the mirrored library apart.
+/// Functions of `std` do not, unless they take a value of the mirrored library apart; nor do those of the mirrored `Arc` and `Weak`, which have nothing in their
+/// memory but the pointer: who uses them reads it.
 fn tells_owner(frame: &Frame) -> bool {
-    !crate::symbols::is_library(frame) || drops_own_value(frame)
+    !(crate::symbols::is_library(frame) || is_of_pointer(frame)) || drops_own_value(frame)
+}
+
+/// Whether the function is one of the mirrored `Arc` or `Weak`.
+fn is_of_pointer(frame: &Frame) -> bool {
+    let file = frame.location.as_ref().map_or("", |location| &location.file);
+    frame.function.trim_start_matches('<').starts_with("icb_std::sync::arc::")
+        || is_of_package(frame, "icb-std") && file.contains("/src/sync/arc/")
 }
 
 /// By its name, or, where the debug information has names without their modules, by its file.
@@ -362,6 +376,23 @@ fn is_of_package(frame: &Frame, package: &str) -> bool {
 mod tests {
     use super::*;
     use crate::trace::SourceLocation;
+
+    #[test]
+    fn who_has_called_a_pointer_is_the_owner() {
+        let frame = |function: &str, file: &str| Frame {
+            function: function.to_owned(),
+            location: Some(SourceLocation { file: file.to_owned(), line: 1, column: 1 }),
+        };
+        for (function, file, tells) in [
+            ("<icb_std::sync::arc::Arc<T> as core::clone::Clone>::clone", "", false),
+            ("clone<u8>", "/home/a/icb/icb-std/src/sync/arc/weak.rs", false),
+            ("lock<u8>", "/home/a/icb/icb-std/src/sync/mutex.rs", true),
+            ("drop_in_place<icb_std::sync::arc::Arc<u8>>", "/rustc/0/library/core/src/ptr/mod.rs", true),
+            ("mine", "src/sync/arc/mod.rs", true),
+        ] {
+            assert_eq!(tells_owner(&frame(function, file)), tells, "{function} {file}");
+        }
+    }
 
     #[test]
     fn own_code_is_known_by_its_name_or_its_file() {

@@ -4,8 +4,11 @@
 use super::accesses::{self, GRANULE};
 use super::image;
 
-/// Variables that are larger are left alone.
-const MAX_VARIABLE: usize = 1 << 20;
+/// Variables that are larger are kept in pieces.
+const MAX_WHOLE: usize = 1 << 20;
+
+/// The size of a piece.
+const PIECE: usize = 1 << 16;
 
 type Action = Box<dyn FnOnce()>;
 
@@ -42,6 +45,15 @@ impl AtEnd {
         let first = self.first.into_iter().rev();
         first.chain(self.then.into_iter().rev().map(|(_, action)| action)).for_each(|action| action());
     }
+}
+
+/// What is kept of a variable when something at this address in it is used: all of it, or a piece of a large one, where all that uses the others is told.
+fn piece((start, size): (usize, usize), address: usize) -> (usize, usize) {
+    if size <= MAX_WHOLE || !accesses::instrumented() {
+        return (start, size);
+    }
+    let offset = (address - start) / PIECE * PIECE;
+    (start + offset, PIECE.min(size - offset))
 }
 
 /// What is put back when the execution has ended.
@@ -93,8 +105,8 @@ impl Statics {
         if self.variables.iter().chain(&self.changed).any(inside) {
             return;
         }
-        let variable = image::variable(address).filter(|&(_, size)| size <= MAX_VARIABLE);
-        let initial = variable.and_then(|(start, size)| Some((start, image::initial_bytes(start, size)?)));
+        let kept = image::variable(address).map(|variable| piece(variable, address));
+        let initial = kept.and_then(|(start, size)| Some((start, image::initial_bytes(start, size)?)));
         let Some((start, initial)) = initial else { return };
         // SAFETY: the variable is mapped memory of the image, `initial` is as long, and both are read as bytes.
         let same = unsafe { libc::memcmp(start as *const _, initial.as_ptr().cast(), initial.len()) == 0 };
@@ -109,14 +121,20 @@ impl Statics {
         }
     }
 
-    /// The same for plain memory, of which a granule is used for the first time.
-    pub(super) fn keep_granule(&mut self, address: usize) {
-        let address: *const () = std::ptr::without_provenance(address);
-        if !image::contains(address) {
+    /// The same for plain memory, of which a part is used for the first time.
+    pub(super) fn keep_memory(&mut self, address: usize, size: usize) {
+        let at = |address: usize| -> *const () { std::ptr::without_provenance(address) };
+        if !image::contains(at(address)) {
             return;
         }
-        self.keep_variable(address);
-        self.note_granule(address.addr());
+        self.keep_variable(at(address));
+        // From now on the granules count as used, as far as they go.
+        let start = address / GRANULE * GRANULE;
+        let end = (address + size.max(1)).next_multiple_of(GRANULE);
+        for further in (start..end).step_by(PIECE).chain([end - 1]) {
+            self.keep_data(at(further));
+        }
+        self.note_granule(address);
     }
 
     /// A granule is used for the first time.

@@ -240,6 +240,8 @@ pub(crate) struct Thread {
     pub(crate) stack_top: usize,
     /// It waits inside an access hook, which must not unwind.
     pub(crate) in_hook: bool,
+    /// The mirrored library tells of an access that it makes for whoever has called it.
+    pub(crate) on_behalf: bool,
     /// It is in a function that its caller takes for one of C: it cannot be unwound.
     pub(crate) in_foreign: bool,
     /// It must be unwound as soon as it can be.
@@ -331,6 +333,7 @@ impl Default for Thread {
             stack_bottom: 0,
             stack_top: 0,
             in_hook: false,
+            on_behalf: false,
             in_foreign: false,
             unwinds_late: false,
             locals: Vec::new(),
@@ -440,6 +443,7 @@ impl Thread {
         self.stack_bottom = 0;
         self.stack_top = 0;
         self.in_hook = false;
+        self.on_behalf = false;
         self.in_foreign = false;
         self.unwinds_late = false;
         self.spurious_failures = 0;

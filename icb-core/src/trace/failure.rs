@@ -33,6 +33,9 @@ pub struct MemoryEvent {
     pub backtrace: Vec<Frame>,
 }
 
+/// How the message of a failure begins in which a thread computes without a step.
+pub const COMPUTES: &str = "the test computes ";
+
 /// The kinds of failure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]

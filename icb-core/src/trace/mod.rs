@@ -18,7 +18,7 @@ mod summary;
 pub mod table;
 
 pub use explanation::{Explanation, Order, Simplified};
-pub use failure::{DeadlockEntry, Failure, FailureKind, MemoryEvent, MemoryEventKind, RaceAccess};
+pub use failure::{COMPUTES, DeadlockEntry, Failure, FailureKind, MemoryEvent, MemoryEventKind, RaceAccess};
 pub use id::{ObjectId, ThreadId};
 pub use message::{
     CANNOT_TELL, CANNOT_TELL_EXIT, FrontierFile, Message, PROTOCOL_VERSION, STACK_SIZES, TracePiece, encode,

@@ -5,7 +5,7 @@ use super::beside;
 use super::channel::Channel;
 use crate::runtime::{Carrier, Heartbeat};
 use crate::symbols;
-use crate::trace::{Failure, FailureKind, Frame, Message, table};
+use crate::trace::{COMPUTES, Failure, FailureKind, Frame, Message, table};
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,8 +137,8 @@ fn watch(
             let computes = state.is_some_and(|(runs, _)| runs);
             // SAFETY: it has taken no step, and joins this thread before it ends.
             let stack = unsafe { watched.carrier.stack_for_good(PATIENCE_WITH_THREAD) };
-            let mut failure =
-                standing(&stack, computes, patience).unwrap_or_else(|| elsewhere(heartbeat, patience));
+            let mut failure = standing(&stack, computes, patience)
+                .unwrap_or_else(|| elsewhere(heartbeat, computes, patience));
             failure.execution = pulse.0;
             return Some(failure);
         }
@@ -160,14 +160,14 @@ fn standing(stack: &[usize], computes: bool, patience: Duration) -> Option<Failu
     let place = table::place_in_program(&frames)?.clone();
     let called = table::called_by_program(&frames).map_or(String::new(), |f| format!("in {f}, called "));
     let (does, advice) = match computes {
-        true => ("computes", "let it do less there".to_owned()),
+        true => (COMPUTES, "let it do less there".to_owned()),
         false => (
-            "blocks",
+            "the test blocks ",
             format!("icb does not control what it waits for there ({OUTSIDE}?); use icb_std's type there"),
         ),
     };
     let message = format!(
-        "the test {does} {called}at {place}, and takes no step for {:.1} s: {advice}, {MORE_TIME}",
+        "{does}{called}at {place}, and takes no step for {:.1} s: {advice}, {MORE_TIME}",
         patience.as_secs_f64()
     );
     let mut failure = Failure::new(FailureKind::Blocked, message);
@@ -177,17 +177,22 @@ fn standing(stack: &[usize], computes: bool, patience: Duration) -> Option<Failu
 }
 
 /// The same, where only the last step is known.
-fn elsewhere(heartbeat: &Heartbeat, patience: Duration) -> Failure {
+fn elsewhere(heartbeat: &Heartbeat, computes: bool, patience: Duration) -> Failure {
     let place = heartbeat.place();
     let after = place.as_ref().map_or_else(
         || "before its first step".to_owned(),
         |place| format!("after the operation at {place}"),
     );
-    let message = format!(
-        "the test takes no step for {:.1} s {after}: it computes very long there, or blocks in something that is not under icb's \
-         control ({OUTSIDE}); use icb_std's type there, {MORE_TIME}",
-        patience.as_secs_f64()
-    );
+    let seconds = patience.as_secs_f64();
+    let message = match computes {
+        true => format!(
+            "{COMPUTES}for {seconds:.1} s {after}, and takes no step: let it do less there, {MORE_TIME}"
+        ),
+        false => format!(
+            "the test takes no step for {seconds:.1} s {after}: it computes very long there, or blocks in something that is not under \
+             icb's control ({OUTSIDE}); use icb_std's type there, {MORE_TIME}"
+        ),
+    };
     let mut failure = Failure::new(FailureKind::Blocked, message);
     failure.location = place;
     failure

@@ -3,6 +3,7 @@
 use super::packet::{JoinInner, spawn_unchecked};
 use super::scope::{Scope, ScopedJoinHandle};
 use super::{Result, Thread};
+use crate::door;
 use ::std::fmt;
 use ::std::io;
 
@@ -99,6 +100,7 @@ impl<T> JoinHandle<T> {
     /// Mirrors `std::thread::JoinHandle::thread`.
     #[must_use]
     pub fn thread(&self) -> &Thread {
+        door::handle_used(self);
         self.0.thread()
     }
 
@@ -111,6 +113,7 @@ impl<T> JoinHandle<T> {
     /// Mirrors `std::thread::JoinHandle::is_finished`.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
+        door::handle_used(self);
         self.0.is_finished()
     }
 }

@@ -82,6 +82,7 @@ unsafe impl Sync for Thread where Held: Sync {}
 impl Clone for Thread {
     #[inline]
     fn clone(&self) -> Thread {
+        door::handle_used(self);
         match self.held() {
             Some(held) => Thread::hold(held.clone()),
             None => Thread { inner: self.inner },
@@ -167,6 +168,14 @@ impl Thread {
     #[inline]
     #[track_caller]
     pub fn unpark(&self) {
+        door::handle_used(self);
+        self.wake();
+    }
+
+    /// The same on behalf of the mirrored library.
+    #[inline]
+    #[track_caller]
+    pub(super) fn wake(&self) {
         match self.view() {
             View::Real(thread) => thread.unpark(),
             // A thread of an execution that has ended waits for nothing.
@@ -178,6 +187,7 @@ impl Thread {
     /// Mirrors `std::thread::Thread::id`.
     #[must_use]
     pub fn id(&self) -> ThreadId {
+        door::handle_used(self);
         ThreadId(match self.view() {
             View::Real(thread) => Id::Real(thread.id()),
             View::Modelled(id, epoch, _) => Id::Modelled(id, epoch),
@@ -188,6 +198,7 @@ impl Thread {
     /// icb, as by Rust's own harness, like the test.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
+        door::handle_used(self);
         match self.view() {
             View::Real(thread) => thread.name(),
             View::Modelled(door::ThreadId::MAIN, ..) => Some(FIRST.get().map_or("main", |name| name)),

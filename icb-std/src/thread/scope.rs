@@ -43,7 +43,7 @@ impl ScopeData {
             self.a_thread_panicked.store(true, Ordering::Relaxed);
         }
         if self.num_running_threads.fetch_sub(1, Ordering::Release) == 1 {
-            self.main_thread.unpark();
+            self.main_thread.wake();
         }
     }
 

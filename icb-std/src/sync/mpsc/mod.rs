@@ -17,6 +17,7 @@ pub use ::std::sync::mpsc::*;
 mod shared;
 
 use self::shared::{Received, Refused, Shared};
+use crate::door;
 use ::std::fmt;
 use ::std::panic::{RefUnwindSafe, UnwindSafe};
 use ::std::time::Duration;
@@ -58,6 +59,7 @@ macro_rules! sender {
             #[doc = concat!("Mirrors `std::sync::mpsc::", stringify!($sender), "::send`.")]
             #[track_caller]
             pub fn send(&self, t: T) -> Result<(), SendError<T>> {
+                door::handle_used(self);
                 self.link.send(t).map_err(SendError)
             }
         }
@@ -65,6 +67,7 @@ macro_rules! sender {
         impl<T> Clone for $sender<T> {
             #[track_caller]
             fn clone(&self) -> $sender<T> {
+                door::handle_used(self);
                 self.link.clone_sender();
                 $sender { link: self.link.clone() }
             }
@@ -90,6 +93,7 @@ impl<T> SyncSender<T> {
     /// Mirrors `std::sync::mpsc::SyncSender::try_send`.
     #[track_caller]
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
+        door::handle_used(self);
         self.link.try_send(t).map_err(|refused| match refused {
             Refused::Full(t) => TrySendError::Full(t),
             Refused::Disconnected(t) => TrySendError::Disconnected(t),
@@ -112,6 +116,7 @@ impl<T> Receiver<T> {
     /// Mirrors `std::sync::mpsc::Receiver::try_recv`.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        door::handle_used(self);
         match self.link.try_receive() {
             Received::Message(t) => Ok(t),
             Received::Nothing => Err(TryRecvError::Empty),
@@ -122,6 +127,7 @@ impl<T> Receiver<T> {
     /// Mirrors `std::sync::mpsc::Receiver::recv`.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
+        door::handle_used(self);
         match self.link.receive(None) {
             Received::Message(t) => Ok(t),
             Received::Nothing | Received::Disconnected => Err(RecvError),
@@ -131,6 +137,7 @@ impl<T> Receiver<T> {
     /// Mirrors `std::sync::mpsc::Receiver::recv_timeout`.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        door::handle_used(self);
         match self.link.receive(Some(timeout)) {
             Received::Message(t) => Ok(t),
             Received::Nothing => Err(RecvTimeoutError::Timeout),
