@@ -193,6 +193,12 @@ impl Default for Shadow {
     }
 }
 
+/// Where the line begins that the address is in.
+#[must_use]
+pub const fn line_start(address: usize) -> usize {
+    address / (LINE * GRANULE) * (LINE * GRANULE)
+}
+
 /// The first granule of a granule's line.
 #[inline]
 const fn head(granule: usize) -> usize {
@@ -226,7 +232,7 @@ impl Shadow {
         self.met_atomics.clear();
     }
 
-    /// Granules that the execution has touched.
+    /// Granules that the execution has touched, each with the first one of its line.
     #[must_use]
     #[inline]
     pub fn granule_count(&self) -> usize {

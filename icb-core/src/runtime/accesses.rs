@@ -18,7 +18,7 @@ use super::passing;
 use super::perform::enter;
 use super::program_allocator;
 use super::running::Running;
-use crate::memory::shadow::{MemoryAccess, Trouble};
+use crate::memory::shadow::{MemoryAccess, Trouble, line_start};
 use crate::memory::window;
 use crate::program::{Granularity, Place};
 use crate::trace::{Access, Action, Mode, ObjectClass, ObjectId, Operation};
@@ -301,8 +301,13 @@ impl Execution {
         if window::holds(hooked.address) {
             return;
         }
-        aside(|| self.statics.keep_memory(hooked.address, hooked.size));
-        self.note_reached(hooked.address, hooked.size);
+        // The beginning of its line counts as touched from now on, too.
+        let start = line_start(hooked.address);
+        aside(|| {
+            self.statics.keep_memory(start, 1);
+            self.statics.keep_memory(hooked.address, hooked.size);
+        });
+        self.note_reached(start, hooked.address + hooked.size - start);
     }
 
     /// The running thread reaches this memory: it may be on the stack of another thread.

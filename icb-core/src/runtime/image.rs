@@ -332,6 +332,17 @@ mod tests {
     }
 
     #[test]
+    fn regions_end_where_nothing_begins() {
+        // Whatever is zero begins in a page of what is not, and ends in pages of its own.
+        static ZEROS: [AtomicU32; 65_536] = [const { AtomicU32::new(0) }; 65_536];
+        let size = size_of_val(&ZEROS);
+        assert!(initial_bytes((&raw const ZEROS).addr(), size).is_some_and(|bytes| bytes == vec![0; size]));
+        let regions = IMAGE.get().unwrap();
+        let ends: Vec<usize> = regions.iter().map(|region| region.start + region.bytes.len()).collect();
+        assert!(regions.iter().all(|region| !ends.contains(&region.start)), "{ends:x?}");
+    }
+
+    #[test]
     fn a_variable_is_known_by_its_name() {
         static PAIR: [AtomicU32; 2] = [AtomicU32::new(1), AtomicU32::new(2)];
         let (name, offset) = symbol((&raw const PAIR[1]).cast()).unwrap();
