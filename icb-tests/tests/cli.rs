@@ -829,7 +829,7 @@ fn tests_that_were_written_for_shuttle_run_as_they_are() {
             "FAILED written-for-shuttle::lib::tests::a_task_waits_for_ever: deadlock: ",
             "FAILED written-for-shuttle::lib::tests::beside_shuttle: panic: ",
             "FAILED written-for-shuttle::lib::tests::a_thread_that_nobody_joins_waits_for_ever: deadlock: ",
-            "proved written-for-shuttle::lib::tests::numbers_are_the_threads_own: no failure in any execution",
+            "proved written-for-shuttle::lib::tests::numbers_are_the_threads_own: no failure in any execution (exhaustive), with 16 assignments of the random numbers that it draws",
             "proved written-for-shuttle::lib::tests::tasks_hand_over: no failure in any execution",
             "FAILED written-for-shuttle::lib::tests::tasks_hand_over_too_early: panic: there is no letter",
             "FAILED written-for-shuttle::lib::tests::the_last_place_is_given_once: panic: two have entered",
