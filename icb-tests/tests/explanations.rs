@@ -266,7 +266,10 @@ fn what_was_chosen_has_a_line_of_its_own() {
     assert!(!table.iter().any(|line| line.contains("[branch")), "{table:#?}");
     // Also what was chosen after the last step stands before the failure, in its place and without a number.
     let end = table.iter().position(|line| line.starts_with('✗')).unwrap();
-    assert!(table[end - 1].contains("choose(65537)") && table[end - 1].starts_with("           │"), "{table:#?}");
+    assert!(
+        table[end - 1].contains("choose(65537)") && table[end - 1].starts_with("           │"),
+        "{table:#?}"
+    );
     assert_eq!(end + 1, table.len(), "{table:#?}");
     let steps = &failure.trace.steps;
     assert_eq!(failure.trace.step_count() + 3, steps.len());
