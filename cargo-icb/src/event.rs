@@ -189,6 +189,12 @@ impl Record {
             proved +=
                 ", with one assignment of the random numbers that it depends on (--random-seed: another)";
         }
+        let of_round = |round: &Finished| round.figures.as_ref()?.assignments;
+        if let Some(count) = self.rounds.iter().filter_map(of_round).max() {
+            proved += &format!(
+                ", with {count} assignments of the random numbers that it draws (another seed: others)"
+            );
+        }
         if self.any(|figures| figures.clock_left_out) {
             proved += ", but for what depends on when it reads the clock (--reduction none goes further)";
         }

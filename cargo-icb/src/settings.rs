@@ -179,8 +179,8 @@ pub(crate) struct Search {
     #[arg(long, value_name = "N", env = "ICB_MAX_EXECUTIONS", value_parser = parse_limit, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_executions: Option<u64>,
-    /// An execution with more steps than this is a failure [default: 20000]
-    #[arg(long, value_name = "N", env = "ICB_MAX_STEPS", value_parser = parse_limit, allow_negative_numbers = true)]
+    /// An execution with more steps than this is a failure; a test that knows nothing of icb whose first execution has more is run once, for real [default: 20000]
+    #[arg(long, value_name = "N", env = "ICB_MAX_STEPS", value_parser = parse_step_limit, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_steps: Option<u64>,
     /// Stop a test after so much time at one bound, such as 500ms, 30s or 2m (then it is incomplete)
@@ -191,7 +191,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "DURATION", env = "ICB_WATCHDOG_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) watchdog: Option<f64>,
-    /// Look so long for a failure with fewer switches and steps once one has been found, such as 5s
+    /// Look so long for a failure with fewer switches and steps once one has been found, such as 5s (not where executions have processes of their own)
     #[arg(long, value_name = "DURATION", env = "ICB_SIMPLIFY_SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) simplify: Option<f64>,
@@ -203,7 +203,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "N", env = "ICB_MAX_EARLY", value_parser = parse_whole::<u32>, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_early: Option<u32>,
-    /// Size of each thread's stack [default: 262144, or what the thread asks for]
+    /// Size of each thread's stack, if the thread does not ask for more [default: 262144; 2097152 for tests that know nothing of icb]
     #[arg(long, value_name = "BYTES", env = "ICB_STACK_SIZE", value_parser = parse_stack_size, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stack_size: Option<u64>,
@@ -320,9 +320,19 @@ pub(crate) fn parse_whole<T: FromStr>(text: &str) -> Result<T, String> {
 
 /// Reads a limit, at which nothing would be done if it were 0.
 pub(crate) fn parse_limit(text: &str) -> Result<u64, String> {
+    parse_limit_or(text, "no limit")
+}
+
+/// Reads a limit on the steps of an execution.
+fn parse_step_limit(text: &str) -> Result<u64, String> {
+    parse_limit_or(text, "20000")
+}
+
+/// Reads a limit; if none is given, there is this one.
+fn parse_limit_or(text: &str, default: &str) -> Result<u64, String> {
     match parse_whole(text)? {
         0 => {
-            Err("with a limit of 0 nothing is done; give at least 1, or leave it out for no limit".to_owned())
+            Err(format!("with a limit of 0 nothing is done; give at least 1, or leave it out for {default}"))
         }
         limit => Ok(limit),
     }
@@ -404,7 +414,8 @@ mod tests {
         );
         assert_eq!((parse_jobs("2").map(usize::from), parse_stack_size("16384")), (Ok(2), Ok(16384)));
         for (read, named) in [
-            (parse_limit("0"), "give at least 1"),
+            (parse_limit("0"), "give at least 1, or leave it out for no limit"),
+            (parse_step_limit("0"), "give at least 1, or leave it out for 20000"),
             (parse_limit("-1"), "a whole number from 0 to 18446744073709551615"),
             (parse_limit("99999999999999999999"), "a whole number"),
             (parse_whole::<u32>("4294967296").map(u64::from), "from 0 to 4294967295"),

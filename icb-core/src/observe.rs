@@ -72,6 +72,9 @@ impl<'a> Recorder<'a> {
 
     fn words(&mut self, operation: Operation, bits: Option<u64>) -> Option<String> {
         let bits = bits?;
+        if operation.action == Action::Choose {
+            return Some(bits.to_string());
+        }
         let info = self.trace.objects.get(operation.object.index())?;
         if info.class != ObjectClass::Atomic {
             return Some(bits.to_string());

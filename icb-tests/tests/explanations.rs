@@ -6,7 +6,7 @@ use icb_core::recording::Tape;
 use icb_core::runtime::{self, CoroutineProgram, backtrace_count};
 use icb_core::trace::table::{Options, Why, render, selection};
 use icb_core::trace::{Failure, Schedule};
-use icb_std::model::{Builder, Reduction};
+use icb_std::model::{Builder, Reduction, choose};
 use icb_std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use icb_std::sync::{Arc, mpsc};
 use icb_std::thread;
@@ -241,4 +241,37 @@ fn a_sleep_that_is_over_too_early_is_told() {
     let text = render(&failure, &Options { width: 120, ..Options::default() }).to_plain_string();
     assert!(!text.contains("in whatever order"), "{text}");
     assert!(text.contains("A sleep orders nothing: T2"), "{text}");
+}
+
+/// A choice is no step, and no outcome of the step after it; it is shown wherever it was made, and never folded.
+#[test]
+fn what_was_chosen_has_a_line_of_its_own() {
+    let _alone = alone();
+    let failure = explained(|| {
+        let sum = Arc::new(AtomicU32::new(0));
+        let theirs = sum.clone();
+        let first = choose(3) as u32;
+        let other = thread::spawn(move || theirs.fetch_add(choose(4) as u32, SeqCst));
+        sum.fetch_add(first, SeqCst);
+        other.join().unwrap();
+        let last = if sum.load(SeqCst) == 5 { choose(65_537) } else { choose(1) };
+        assert!(last < 65_536, "the last one is {last}");
+    });
+    let table = table_of(&failure);
+    let column = |line: &str, words: &str| line.split('│').position(|cell| cell.trim() == words);
+    for (words, thread) in [("choose(3) = 2", 1), ("choose(4) = 3", 2), ("choose(65537) = 65536", 1)] {
+        let places: Vec<_> = table.iter().filter_map(|line| column(line, words)).collect();
+        assert_eq!(places, [thread], "{words}: {table:#?}");
+    }
+    assert!(!table.iter().any(|line| line.contains("[branch")), "{table:#?}");
+    // Also what was chosen after the last step stands before the failure, in its place and without a number.
+    let end = table.iter().position(|line| line.starts_with('✗')).unwrap();
+    assert!(
+        table[end - 1].contains("choose(65537)") && table[end - 1].starts_with("           │"),
+        "{table:#?}"
+    );
+    assert_eq!(end + 1, table.len(), "{table:#?}");
+    let steps = &failure.trace.steps;
+    assert_eq!(failure.trace.step_count() + 3, steps.len());
+    assert!(steps.iter().all(|step| step.is_choice() || step.branches.is_empty()), "{steps:?}");
 }

@@ -449,7 +449,7 @@ impl Run<'_> {
             } else if self.budget.is_out_of_time() {
                 Some("stopped by the run's limit on time".to_owned())
             } else if began.elapsed().as_secs_f64() >= most {
-                Some(format!("not over after {most} s (--max-test-time: another limit)"))
+                Some(format!("not over after {most} s; --max-test-time sets another limit"))
             } else {
                 None
             }
@@ -460,9 +460,7 @@ impl Run<'_> {
             environment: vec![("ICB_ONCE", "1".to_owned())],
             watchdog: None,
             limit: None,
-            stop: &|| {
-                too_long().map(|stopped| format!("{stopped} while it was run once, for real: {reason}"))
-            },
+            stop: &|| too_long().map(|stopped| format!("{reason}; so it was run once, for real ({stopped})")),
         };
         match judged(&launch) {
             Verdict::RunOnce => Verdict::Unmodelled { reason },

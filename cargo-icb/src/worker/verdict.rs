@@ -186,9 +186,10 @@ pub(crate) fn add(mut sum: BoundReport, other: &BoundReport) -> BoundReport {
 fn death(outcome: &Outcome, told: &ModelOutcome, recording: Option<Flight>) -> Failure {
     let overflow = outcome.output.contains(OVERFLOW);
     let (kind, how) = match outcome.end {
-        End::Signal(_) if overflow => {
-            (FailureKind::StackOverflow, "a thread overflowed its stack".to_owned())
-        }
+        End::Signal(_) if overflow => (
+            FailureKind::StackOverflow,
+            "a thread overflowed its stack; give threads a larger one with --stack-size".to_owned(),
+        ),
         End::Signal(signal) => (FailureKind::Abort, format!("the process died of {}", signal_name(signal))),
         End::Code(code) => (
             FailureKind::Abort,

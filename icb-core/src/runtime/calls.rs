@@ -414,7 +414,12 @@ const DIGIT: u64 = 1 << 16;
 #[must_use]
 pub fn choose(n: usize) -> usize {
     let Some(running) = running() else { return 0 };
-    running.with(|e| e.choose_below(n as u64) as usize)
+    let place = Location::caller().into();
+    running.with(|e| {
+        let chosen = e.choose_below(n as u64);
+        e.observe_choice(n as u64, chosen, place);
+        chosen as usize
+    })
 }
 
 impl Execution {

@@ -292,6 +292,7 @@ impl Execution {
     #[cold]
     fn too_long(&mut self) -> String {
         let limit = self.settings.max_steps;
+        let steps = format!("{limit} step{}", if limit == 1 { "" } else { "s" });
         let (me, schedule) = (ThreadId::new(self.current), self.tape.schedule());
         let threads = schedule.entries().iter().rev().filter_map(|entry| match entry {
             ScheduleEntry::Run { thread, .. } => Some(*thread),
@@ -305,19 +306,19 @@ impl Execution {
             && self.threads.mine().turns.operations() == Some(0)
         {
             return format!(
-                "one execution took more than {limit} steps, the last {alone} of them by {me}, which pauses again and again and does \
+                "one execution took more than {steps}, the last {alone} of them by {me}, which pauses again and again and does \
                  nothing else that the model sees: what it waits for is seen elsewhere (in plain memory, in what is not instrumented), or \
                  never comes"
             );
         }
         match waiting.filter(|_| is_alone) {
             Some(waiting) => format!(
-                "one execution took more than {limit} steps, the last {alone} of them by {me} while {waiting} could go on: if {me} \
+                "one execution took more than {steps}, the last {alone} of them by {me} while {waiting} could go on: if {me} \
                  waits for {waiting}, its loop should pause (yield_now, spin_loop), and is harmless where the system lets {waiting} \
                  run in time; else max_steps is too small for it"
             ),
             None => format!(
-                "one execution took more than {limit} steps: the test may never end, or max_steps is too small for it{}",
+                "one execution took more than {steps}: the test may never end, or max_steps is too small for it{}",
                 self.long_blocked()
             ),
         }

@@ -57,7 +57,7 @@ impl Execution {
     fn overflow_failure(&self) -> Failure {
         let coroutine = self.threads[self.current].coroutine.as_ref();
         let message = format!(
-            "{} overflowed its stack of {} bytes; give threads a larger one with stack_size",
+            "{} overflowed its stack of {} bytes; give threads a larger one with --stack-size (or stack_size)",
             ThreadId::new(self.current),
             coroutine.map_or(self.settings.stack_size, Coroutine::stack_size)
         );

@@ -6,8 +6,8 @@ use super::calls::FOR_EVER;
 use super::decision::is_pause;
 use super::execution::Execution;
 use super::threads::Readiness;
-use crate::program::{Chooser, FoundChannel, Observer, StepEvent, Taken};
-use crate::trace::{Access, Action, Frame, Mode, ObjectId, Operation, ThreadId};
+use crate::program::{Chooser, FoundChannel, Observer, Place, StepEvent, Taken};
+use crate::trace::{Access, Action, Frame, Mode, OF, ObjectId, Operation, ThreadId};
 use std::time::Duration;
 
 /// Steps of a replay whose backtraces are taken: in longer executions only preemptions have one beyond.
@@ -376,6 +376,41 @@ impl Execution {
         if let Some(addresses) = addresses {
             aside(|| self.remember_uses(&addresses));
         }
+    }
+
+    /// The running thread has chosen this number below `n`. That is no step: it is told by itself, and is no outcome of the next one.
+    pub(super) fn observe_choice(&mut self, n: u64, chosen: u64, place: Place) {
+        if self.step_branches.is_empty() {
+            // There was nothing to choose.
+            return;
+        }
+        let branches = std::mem::take(&mut self.step_branches);
+        if let Some(observer) = self.observer {
+            let wanted = self.backtraces && self.step_count < MAX_STEPS_WITH_BACKTRACES;
+            let addresses = wanted.then(|| aside(backtrace::addresses));
+            // SAFETY: see `observe_step`.
+            let observer = unsafe { &mut *observer };
+            aside(|| {
+                if let Some(addresses) = &addresses {
+                    observer.backtrace_of_step(&self.resolver.frames(addresses));
+                }
+                observer.step(&StepEvent {
+                    index: self.step_count,
+                    thread: ThreadId::new(self.current),
+                    operation: Operation::new(Action::Choose, ObjectId::NONE),
+                    accesses: &[],
+                    early: false,
+                    preemption: false,
+                    read: Some(chosen),
+                    written: None,
+                    note: Some(&format!("{OF}{n}")),
+                    location: Some(place),
+                    branches: &branches,
+                });
+            });
+        }
+        self.step_branches = branches;
+        self.step_branches.clear();
     }
 
     /// Where in the program the running thread stands, if a failure is being replayed.

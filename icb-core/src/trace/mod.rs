@@ -30,7 +30,7 @@ pub use operation::{Access, Action, Mode, ObjectClass, Operation, Ordering, SURR
 pub use schedule::{ParseScheduleError, Schedule, ScheduleEntry};
 pub use shard::{Ownership, Piece, Shard, ShardPart};
 pub use step::{
-    Frame, LATE, LATE_END, ObjectInfo, PRINTED, STALE, SourceLocation, Step, Switch, ThreadInfo, Trace,
+    Frame, LATE, LATE_END, OF, ObjectInfo, PRINTED, STALE, SourceLocation, Step, Switch, ThreadInfo, Trace,
 };
 pub use strategy::{STRATEGY_WORDS, StrategyKind};
 pub use summary::{BoundReport, Growth, Report, Stopped, preemptions};

@@ -53,6 +53,8 @@ pub const STALE: &str = "a stale value";
 pub const LATE: &str = "nobody waits any more";
 /// What the note of a look at a thread says that has ended, and is found not to have done so yet.
 pub const LATE_END: &str = "its end is still to come";
+/// How the note of a choice of a number begins: below which it is.
+pub const OF: &str = "of ";
 
 /// One step of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -148,6 +150,12 @@ pub struct Trace {
 pub const PRINTED: &str = "printed";
 
 impl Trace {
+    /// How many steps it has that are their own.
+    #[must_use]
+    pub fn step_count(&self) -> usize {
+        self.steps.iter().filter(|step| step.is_own()).count()
+    }
+
     /// The backtrace of a step, innermost frame first.
     pub fn backtrace<'a>(&'a self, step: &'a Step) -> impl Iterator<Item = &'a Frame> {
         step.backtrace.iter().filter_map(|&position| self.frames.get(position as usize))
@@ -253,11 +261,17 @@ impl Step {
     }
 
     /// Whether it is a step of its own: a data access that is no scheduling point belongs to the step before it, and
-    /// bears the number of the one after.
+    /// bears the number of the one after. So does the choice of a number.
     #[must_use]
     pub fn is_own(&self) -> bool {
         let data = matches!(self.operation.action, Action::CellRead | Action::CellWrite | Action::CellAccess);
-        !data || !self.accesses.is_empty()
+        !(data && self.accesses.is_empty() || self.is_choice())
+    }
+
+    /// Whether it is the choice of a number, which is no step.
+    #[must_use]
+    pub fn is_choice(&self) -> bool {
+        self.operation.action == Action::Choose
     }
 
     /// Whether the two cannot be exchanged: they touch an object, and not both only read it, or only update it.

@@ -77,6 +77,9 @@ pub struct BoundReport {
     /// Whether the test does something else with other random numbers: one assignment of them was explored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_assignment: bool,
+    /// Of so many assignments of random numbers each was explored, because the test draws some and chooses among these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignments: Option<u32>,
     /// Whether loads could have read stale values of what other threads stored, as their orderings allow, and were not let do so: what is
     /// proved is proved under sequential consistency. Seen in the execution of the default choices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -104,6 +107,7 @@ impl BoundReport {
     pub fn restrict_as(&mut self, other: &BoundReport) {
         self.weak_memory |= other.weak_memory;
         self.one_assignment |= other.one_assignment;
+        self.assignments = self.assignments.max(other.assignments);
         self.stale_left_out |= other.stale_left_out;
         self.clock_left_out |= other.clock_left_out;
         self.isolated |= other.isolated;

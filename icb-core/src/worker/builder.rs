@@ -330,6 +330,14 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         self
     }
 
+    /// Says that the test draws random numbers of its own making, and chooses among so many assignments of them: what is proved is proved for these, and
+    /// the report says so.
+    #[must_use]
+    pub fn assignments(mut self, count: u32) -> Self {
+        self.settings.assignments = Some(count);
+        self
+    }
+
     /// Runs only this execution.
     #[must_use]
     pub fn replay(mut self, schedule: Schedule) -> Self {

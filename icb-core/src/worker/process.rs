@@ -326,6 +326,7 @@ impl Worker {
     fn say_what_of(&self, bound: &mut BoundReport) {
         bound.weak_memory = self.settings.weak_memory;
         bound.isolated = self.settings.isolated;
+        bound.assignments = self.settings.assignments;
         bound.reuses_addresses = self.settings.reuse_addresses;
     }
 

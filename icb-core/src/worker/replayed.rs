@@ -17,7 +17,7 @@ impl Replayed {
     /// Joins how the execution ended with what was recorded.
     pub(super) fn new(end: End, chooser: &Replay, recorder: Recorder<'_>, schedule: &Schedule) -> Self {
         let trace = recorder.into_trace();
-        let ends_early = chooser.unfinished(trace.steps.len());
+        let ends_early = chooser.unfinished(trace.step_count());
         let (mut failure, passed) = match (end, chooser.message()) {
             (_, Some(message)) => (Failure::new(FailureKind::Divergence, message), false),
             (End::Failed(failure), None) => (*failure, false),

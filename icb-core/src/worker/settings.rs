@@ -77,6 +77,8 @@ pub(super) struct Settings {
     pub(super) detached: bool,
     pub(super) fixed_hashing: bool,
     pub(super) random_seed: u64,
+    /// Among so many assignments of random numbers the test chooses, where it draws some.
+    pub(super) assignments: Option<u32>,
     pub(super) watchdog: Duration,
     /// How long a replay may look for the orders that its failure takes.
     pub(super) explain: Duration,
@@ -128,6 +130,7 @@ impl Default for Settings {
             detached: false,
             fixed_hashing: false,
             random_seed: 0,
+            assignments: None,
             watchdog: Duration::from_secs(10),
             explain: Duration::from_secs(2),
             simplify: Duration::ZERO,

@@ -45,7 +45,11 @@ where
     // Does it draw random numbers? One execution tells.
     let draws = world::draws(|| _ = builder().max_bound(0).max_executions(1).explore(run(1)));
     let before = world::execution_count();
-    builder().check(run(if draws { world::STREAM_COUNT } else { 1 }));
+    let (stream_count, builder) = match draws {
+        true => (world::STREAM_COUNT, builder().assignments(world::STREAM_COUNT as u32)),
+        false => (1, builder()),
+    };
+    builder.check(run(stream_count));
     world::execution_count() - before
 }
 

@@ -90,11 +90,13 @@ impl Run<'_> {
         };
         let count = failure.schedule.step_count();
         let trace = &mut replayed.trace;
-        let next = trace.steps.iter().skip(count).find(|step| step.thread == thread);
+        // What is no step of its own bears the number of the one after.
+        let end = trace.steps.partition_point(|step| step.index < count);
+        let next = trace.steps[end..].iter().find(|step| step.thread == thread && step.is_own());
         let place = next.and_then(|step| step.location.as_ref());
         let (here, there) = (failure.location.as_ref(), place.map(ToString::to_string));
         let what = match (next, there) {
-            _ if trace.steps.len() < count => return finding,
+            _ if trace.step_count() < count => return finding,
             (Some(_), Some(there)) if here.is_some_and(|here| here.to_string() == there) => {
                 "comes to the same place; it was an earlier execution that did something else".to_owned()
             }
@@ -105,7 +107,7 @@ impl Run<'_> {
             (None, _) => "has nothing more to do".to_owned(),
         };
         finding.notes.insert(0, format!("With the same schedule {thread} {what} in a process of its own."));
-        trace.steps.truncate(count);
+        trace.steps.truncate(end);
         let failure_backtrace = failure.trace.failure_backtrace.clone();
         finding.failure.trace =
             Trace { schedule: failure.schedule.clone(), failure_backtrace, ..std::mem::take(trace) };

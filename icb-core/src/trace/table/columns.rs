@@ -173,7 +173,9 @@ fn rows<'a>(
     let is_of_round = |index: usize| again.is_some_and(|again| index >= again.start);
     let end = again.map_or(trace.steps.len(), |again| again.start + again.length);
     for (index, step) in trace.steps.iter().enumerate().take(end) {
-        if failure.after_steps.is_some_and(|count| step.index as u64 >= count)
+        // A choice bears the number of the step that would have followed.
+        let taken = step.index as u64 + u64::from(!step.is_choice());
+        if failure.after_steps.is_some_and(|count| taken > count)
             && let Some(thread) = failing.take()
         {
             fold(&mut rows, &mut dull, selected.is_some());

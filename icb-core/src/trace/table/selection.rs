@@ -211,7 +211,9 @@ fn last(failure: &Failure) -> Option<usize> {
         )
     };
     let before = |step: &Step| failure.after_steps.is_none_or(|count| (step.index as u64) < count);
-    let own = |step: &Step| step.thread == thread && step.operation.action != Action::Begin && before(step);
+    let own = |step: &Step| {
+        step.thread == thread && step.operation.action != Action::Begin && !step.is_choice() && before(step)
+    };
     steps
         .iter()
         .rposition(|step| own(step) && !ends(step.operation.action))

@@ -4,7 +4,7 @@ use super::columns::place;
 use super::frames::Sources;
 use super::variables::{Variable, variables};
 use crate::trace::{
-    Action, DeadlockEntry, Failure, ObjectClass, ObjectId, ObjectInfo, Operation, Ordering, SURROUNDINGS,
+    Action, DeadlockEntry, Failure, OF, ObjectClass, ObjectId, ObjectInfo, Operation, Ordering, SURROUNDINGS,
     ScheduleEntry, SourceLocation, Step, Switch, ThreadId, ThreadInfo, Trace,
 };
 use std::collections::HashMap;
@@ -131,13 +131,13 @@ impl<'a> Names<'a> {
 
     /// Whether the step's number is its own.
     pub(super) fn has_number(&self, step: &Step) -> bool {
-        self.numbered.get(&step.index).is_some_and(|last| std::ptr::eq(*last, step))
+        !step.is_choice() && self.numbered.get(&step.index).is_some_and(|last| std::ptr::eq(*last, step))
     }
 
     /// First and last number of the units that the step costs, counted from 1 over the whole trace. Data accesses
     /// share the number of the step that they belong to, but never cost anything.
     pub(super) fn cost_range(&self, step: &Step) -> Option<(u32, u32)> {
-        if step.switch != Switch::Preemption && !step.early && step.branches.is_empty() {
+        if step.switch != Switch::Preemption && !step.early && step.branches.is_empty() || step.is_choice() {
             return None;
         }
         self.costs.get(&step.index).map(|(first, count)| (*first, first + count - 1))
@@ -255,6 +255,9 @@ impl<'a> Names<'a> {
             // The step of a model: only the model can say what it does.
             return note.clone();
         }
+        if let (true, Some(chosen), Some(note)) = (step.is_choice(), &step.read, &step.note) {
+            return format!("choose({}) = {chosen}", note.strip_prefix(OF).unwrap_or(note));
+        }
         let mut text = self.operation(operation, detail);
         match (&step.read, &step.written) {
             // How often it has been changed says nothing.
@@ -271,7 +274,7 @@ impl<'a> Names<'a> {
             operation.action,
             Action::ReadModifyWrite(_) | Action::CompareExchange { .. } | Action::Reacquire { .. }
         );
-        let says_itself = matches!(operation.action, Action::Choose | Action::Load(_)) || step.is_stale();
+        let says_itself = matches!(operation.action, Action::Load(_)) || step.is_stale();
         let late = step.late_count();
         let chosen = self.chosen_waiter(step).filter(|_| late == 0);
         let notifies = late > 0 || chosen.is_some() || operation.action == Action::NotifyAll;
