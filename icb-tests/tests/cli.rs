@@ -421,6 +421,14 @@ fn what_a_test_says_of_all_executions_is_judged_after_the_last_bound() {
         INCOMPLETE,
         &["stopped by the limit on executions", "after bound 0 the test failed outside any model"],
     );
+    // What was not seen is no fault of the test: of a search that is cut short, of one execution, of a part of them.
+    let not_judged = "what is asserted after the model could not be judged";
+    for (arguments, why) in [
+        ("--strategy dfs --max-executions 1", "stopped by the limit on executions; "),
+        ("--isolated --max-bound 1", "with --isolated no process sees more than one execution"),
+    ] {
+        icb(&format!("test --test afterwards {arguments} both")).check(INCOMPLETE, &[not_judged, why]);
+    }
 }
 
 /// Where the search comes upon it, a divergence says what the thread was about to do, and what it does otherwise.

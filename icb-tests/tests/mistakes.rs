@@ -284,3 +284,18 @@ fn stale_values_that_shards_left_out_are_told_once() {
         assert_eq!(said.matches("orderings weaker").count(), count, "{said}");
     }
 }
+
+/// What a test says of all executions together, no shard can judge: it is neither failed nor proved.
+#[test]
+fn what_no_shard_can_judge_is_incomplete() {
+    let _alone = tool::alone();
+    let not_judged = "what is asserted after the model could not be judged";
+    let shards = empty("shards-afterwards");
+    for number in [1, 2] {
+        let shard = format!("--max-bound 1 --shard {number}/2 --shard-dir {}", shards.display());
+        let words = ["ok bound 0  ", not_judged, "a shard sees a part of the executions only", "1 incomplete"];
+        check(&format!("test --test afterwards {shard} third"), INCOMPLETE, &words);
+    }
+    let words = ["shard 1/2: ", not_judged, "proved up to 0", "0 passed, 0 failed, 1 incomplete"];
+    check(&format!("merge {}", shards.display()), INCOMPLETE, &words);
+}

@@ -464,7 +464,7 @@ impl Run<'_> {
                 too_long().map(|stopped| format!("{stopped} while it was run once, for real: {reason}"))
             },
         };
-        match judged(&launch) {
+        match judged(&launch).1 {
             Verdict::RunOnce => Verdict::Unmodelled { reason },
             Verdict::Ordinary { output } => {
                 Verdict::Ordinary { output: format!("{output}\n(run once for real: {reason})") }
@@ -479,11 +479,14 @@ impl Run<'_> {
     }
 }
 
-/// Runs a process beside those of the plan.
-fn judged(launch: &Launch<'_>) -> Verdict {
+/// Runs a process beside those of the plan: what it has told, if it could be run, and what that means.
+fn judged(launch: &Launch<'_>) -> (Option<Outcome>, Verdict) {
     match process::run(launch, &mut |_| {}) {
-        Ok(outcome) => judge(&outcome, |model| flight::read(&launch.directory, model)),
-        Err(error) => not_run(launch, &error),
+        Ok(outcome) => {
+            let verdict = judge(&outcome, |model| flight::read(&launch.directory, model));
+            (Some(outcome), verdict)
+        }
+        Err(error) => (None, not_run(launch, &error)),
     }
 }
 
