@@ -299,3 +299,23 @@ fn what_no_shard_can_judge_is_incomplete() {
     let words = ["shard 1/2: ", not_judged, "proved up to 0", "0 passed, 0 failed, 1 incomplete"];
     check(&format!("merge {}", shards.display()), INCOMPLETE, &words);
 }
+
+/// What a manifest says of the tool has an effect, or is refused before anything is built.
+#[test]
+fn settings_in_manifests_that_have_no_effect_are_refused() {
+    let _alone = tool::alone();
+    let project = empty("odd-manifest");
+    fs::create_dir_all(project.join("src")).unwrap();
+    fs::write(project.join("src/lib.rs"), "").unwrap();
+    for (settings, words) in [
+        ("[package.metadata.icb]\nexcept = 'bank'", "says in `except` what is no list of names"),
+        ("[package.metadata.icb]\ninstruments = ['bank']", "`instruments` (did you mean `instrument`?)"),
+        ("[workspace.metadata.icb]\nmax_bound = 3", "[workspace.metadata.icb] has no setting `max_bound`; it has"),
+    ] {
+        let package = "[package]\nname = 'odd-manifest'\nversion = '0.1.0'\nedition = '2024'\n[workspace]\n";
+        let manifest = project.join("Cargo.toml");
+        fs::write(&manifest, format!("{package}{settings}\n")).unwrap();
+        let said = check(&format!("test --manifest-path {}", manifest.display()), USAGE, &[words]);
+        assert!(said.starts_with("error: ") && said.contains("odd-manifest/Cargo.toml: ["), "{said}");
+    }
+}
