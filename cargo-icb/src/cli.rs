@@ -325,7 +325,7 @@ pub(crate) struct CoverageArgs {
 /// Arguments of `cargo icb list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// List only tests whose names contain one of these, or begin with one as they are told
+    /// List only tests, and stored failures of tests, whose names contain one of these, or begin with one as they are told
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
     /// List only failures that are stored; builds nothing

@@ -319,3 +319,25 @@ fn settings_in_manifests_that_have_no_effect_are_refused() {
         assert!(said.starts_with("error: ") && said.contains("odd-manifest/Cargo.toml: ["), "{said}");
     }
 }
+
+/// What is stored is listed as it is asked for.
+#[test]
+fn stored_failures_are_listed_by_name() {
+    let _alone = tool::alone();
+    check("test --test failing cases::failing::panics --exact", FAILED, &["FAILED cases::failing::panics"]);
+    let stored = "cases::failing::panics: panic: lost an increment";
+    check("list --failures pani", PASSED, &[stored]);
+    check("list --failures cases::failing::panics --exact --ignored", PASSED, &[stored]);
+    for (arguments, words) in [
+        ("nosuch other", "no failure is stored of a test that matches `nosuch` or `other`"),
+        ("pani --skip lost --skip panics", "no failure is stored of a test that matches `pani`"),
+        ("--skip a --skip e --skip i --skip o --skip u", "no failure is stored but of the tests that --skip leaves out"),
+    ] {
+        let said = check(&format!("list --failures {arguments}"), PASSED, &[words]);
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let said = check("list --test holding counts", PASSED, &["cases::holding::counts_under_a_lock"]);
+    assert!(!said.contains("Stored failures:"), "{said}");
+    let said = check("list --test failing panics", PASSED, &["cases::failing::panics\n", "Stored failures:\n", stored]);
+    assert!(!said.contains("deadlocks"), "{said}");
+}
