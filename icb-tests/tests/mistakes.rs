@@ -182,6 +182,36 @@ fn what_cannot_be_written_is_told() {
     assert_eq!(output.status.code(), Some(97));
 }
 
+/// What is told to a full disk is lost, whatever was asked for, and the exit code says so; that nobody reads it any more is no mistake.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_full_disk_takes_is_told() {
+    let _alone = tool::alone();
+    check("test --test failing cases::failing::panics --exact", FAILED, &["FAILED cases::failing::panics"]);
+    check("replay cases::failing::panics", FAILED, &["The failure shows again."]);
+    let trace = target().join("icb/traces/cases/failing/panics.json");
+    for (arguments, code) in [
+        ("list --test holding", PASSED),
+        ("list --failures", PASSED),
+        ("replay cases::failing::panics", FAILED),
+        ("replay cases::failing::panics --debugger", PASSED),
+        ("diff cases::failing::panics", PASSED),
+        ("diff cases::failing::panics --bounds 0,1", PASSED),
+        (&format!("diff {0} {0}", trace.display()), PASSED),
+        ("timeline cases::failing::panics", PASSED),
+        ("coverage counts --test holding --strategies dfs", PASSED),
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command(arguments).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("error: cannot write to the standard output: "), "{arguments}: {said}");
+        assert_eq!(output.status.code(), Some(USAGE), "{arguments}: {said}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(command(arguments).stdout(writer).output().unwrap().status.code(), Some(code), "{arguments}");
+    }
+}
+
 /// The executable of that name that was built last.
 fn newest(directory: &Path, name: &str) -> PathBuf {
     let mut found = Vec::new();
@@ -317,6 +347,33 @@ fn settings_in_manifests_that_have_no_effect_are_refused() {
         fs::write(&manifest, format!("{package}{settings}\n")).unwrap();
         let said = check(&format!("test --manifest-path {}", manifest.display()), USAGE, &[words]);
         assert!(said.starts_with("error: ") && said.contains("odd-manifest/Cargo.toml: ["), "{said}");
+    }
+}
+
+/// A file of another kind is not damaged: it is for another command.
+#[test]
+fn files_of_the_wrong_kind_are_recognised() {
+    let _alone = tool::alone();
+    let told = check("test --test failing cases::failing::panics --exact", FAILED, &["Stored as run "]);
+    let number = told.split("Stored as run ").nth(1).unwrap().split(':').next().unwrap();
+    let shards = empty("shard-of-the-wrong-kind");
+    let shard = format!("test --test holding counts --shard 1/1 --shard-dir {}", shards.display());
+    check(&shard, PASSED, &["Shard 1/1: its result is "]);
+    let icb = target().join("icb");
+    let failure = icb.join("failures/cases/failing/panics.json").display().to_string();
+    let trace = icb.join("traces/cases/failing/panics.json").display().to_string();
+    let run = icb.join(format!("runs/{number}.jsonl")).display().to_string();
+    let shard = shards.join("shard-1-of-1.icbshard").display().to_string();
+    for (arguments, words) in [
+        (format!("replay {trace}"), "is a stored trace, and this takes a stored failure; `cargo icb timeline FILE` and"),
+        (format!("diff {trace} {failure}"), "is a stored failure, and this takes a stored trace; `cargo icb replay FILE` takes it"),
+        (format!("timeline {failure}"), "is a stored failure, and this takes a stored trace"),
+        (format!("timeline {run}"), "is a stored run, and this takes a stored trace; `cargo icb show FILE` takes it"),
+        (format!("show {failure}"), "is a stored failure, and this takes a stored run"),
+        (format!("show {shard}"), "is the result of a shard, and this takes a stored run; `cargo icb merge DIRECTORY`"),
+    ] {
+        let said = check(&arguments, STORED, &[words]);
+        assert!(!said.contains("damaged") && !said.contains("delete"), "{said}");
     }
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &CoverageArgs) -> Result<Exit, Error> {
     for path in write(&into, test, &measured)? {
         console.line(&format!("     Written {path}"));
     }
-    Ok(Exit::Passed)
+    console.finish(Exit::Passed)
 }
 
 /// Two names of one search.

@@ -61,5 +61,5 @@ pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {
             }
         }
     }
-    Ok(exit)
+    console.finish(exit)
 }
