@@ -182,7 +182,7 @@ fn can_be_written(path: &Path) -> std::io::Result<()> {
 /// Arguments of `cargo icb show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Which run: its number, `last`, or a file of its lines
+    /// Which run: its number, `last`, or a file of its lines, which may lie anywhere
     #[arg(value_name = "RUN", default_value = "last")]
     pub(crate) run: String,
     #[command(flatten)]

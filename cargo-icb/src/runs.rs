@@ -80,11 +80,15 @@ pub(crate) fn read(icb_directory: &Path, run: &str) -> Result<Vec<Line>, Error> 
             )));
         }
     };
-    read_file(&path).map_err(|error| of_another(&path, Kind::Run).unwrap_or(error))
+    read_file(&path)
 }
 
 /// The lines of a run in a file.
-fn read_file(path: &Path) -> Result<Vec<Line>, Error> {
+pub(crate) fn read_file(path: &Path) -> Result<Vec<Line>, Error> {
+    read_lines(path).map_err(|error| of_another(path, Kind::Run).unwrap_or(error))
+}
+
+fn read_lines(path: &Path) -> Result<Vec<Line>, Error> {
     let remedy = "show another one, or run `cargo icb test` again";
     let damaged = |reason: String| Error::Damaged { what: "run", remedy, path: path.to_path_buf(), reason };
     let text = fs::read_to_string(path).map_err(|error| damaged(error.to_string()))?;

@@ -352,7 +352,7 @@ fn settings_in_manifests_that_have_no_effect_are_refused() {
 
 /// A file of another kind is not damaged: it is for another command.
 #[test]
-fn files_of_the_wrong_kind_are_recognised() {
+fn files_of_the_wrong_kind_are_recognised_and_runs_shown_anywhere() {
     let _alone = tool::alone();
     let told = check("test --test failing cases::failing::panics --exact", FAILED, &["Stored as run "]);
     let number = told.split("Stored as run ").nth(1).unwrap().split(':').next().unwrap();
@@ -375,6 +375,15 @@ fn files_of_the_wrong_kind_are_recognised() {
         let said = check(&arguments, STORED, &[words]);
         assert!(!said.contains("damaged") && !said.contains("delete"), "{said}");
     }
+    // Where there is no package, a file of a run is shown all the same.
+    let elsewhere = std::env::temp_dir();
+    let shown = command(&format!("show {run}")).current_dir(&elsewhere).output().unwrap();
+    let said = String::from_utf8_lossy(&shown.stdout);
+    assert!(said.contains("FAILED cases::failing::panics: panic: lost an increment"), "{said}");
+    assert_eq!(shown.status.code(), Some(FAILED), "{said}");
+    let shown = command(&format!("show {number}")).current_dir(&elsewhere).output().unwrap();
+    assert!(String::from_utf8_lossy(&shown.stderr).contains("could not find `Cargo.toml`"));
+    assert_eq!(shown.status.code(), Some(USAGE));
 }
 
 /// What is stored is listed as it is asked for.
