@@ -303,11 +303,12 @@ pub(crate) struct CoverageArgs {
     /// The test; a part of its name will do if no other test has it
     #[arg(id = "TEST_NAME", value_name = "TEST")]
     pub(crate) test: String,
-    /// The strategies, as for `cargo icb test`; `icb+por` is icb with its reduction, the others run every execution
+    /// The strategies, as for `cargo icb test`; `icb+por` is icb with its reduction, the others run every execution. Each runs 1000, or as many as
+    /// --max-executions says
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "icb,icb+por,dfs,db:20,random")]
     pub(crate) strategies: Vec<String>,
     /// Search all executions with at most so many preemptions: a number, or `unlimited`
-    #[arg(long, value_name = "N", default_value = "unlimited", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "unlimited", env = "ICB_MAX_BOUND", allow_negative_numbers = true)]
     pub(crate) max_bound: Bound,
     /// Where the CSV files and the plot go [default: `coverage` beside the stored failures]
     #[arg(long, value_name = "DIRECTORY")]

@@ -88,6 +88,17 @@ fn contradicting_options_are_refused_before_anything_is_built() {
         USAGE,
         &["--sequential is for the strategy kiss"],
     );
+    for (option, words) in [
+        ("--strategy dfs", "--strategy has no effect on coverage: the strategies that are compared"),
+        ("--reduction none", "--reduction has no effect on coverage: "),
+        ("--explain 5s", "--explain has no effect on coverage: it counts failures"),
+        ("--at-once", "unexpected argument '--at-once'"),
+    ] {
+        check(&format!("coverage counts --strategies icb {option}"), USAGE, &[words]);
+    }
+    let bounded = command("coverage counts --strategies icb").env("ICB_MAX_BOUND", "lots").output().unwrap();
+    let said = String::from_utf8_lossy(&bounded.stderr);
+    assert!(said.contains("'lots'") && said.contains("a bound is a number of preemptions"), "{said}");
     check("replay panics --model 1", USAGE, &["--model (ICB_REPLAY_MODEL) says", "give --schedule"]);
     check("show --junit x --sarif x", USAGE, &["--junit and --sarif would both write x; give each"]);
 }
