@@ -356,6 +356,9 @@ pub(crate) struct HabitArgs {
     /// Refused: another command does it
     #[arg(long, hide = true)]
     no_run: bool,
+    /// Refused: another command does it
+    #[arg(long, hide = true)]
+    list: bool,
 }
 
 impl HabitArgs {
@@ -370,6 +373,9 @@ impl HabitArgs {
             }
             HabitArgs { no_run: true, .. } => {
                 "--no-run: leave it out, or let `cargo icb list` build the tests, which runs none"
+            }
+            HabitArgs { list: true, .. } => {
+                "--list: `cargo icb list` lists the tests; it takes the same filters, packages and targets"
             }
             _ => return Ok(()),
         };

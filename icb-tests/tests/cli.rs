@@ -77,6 +77,7 @@ fn bad_input_is_refused_in_one_sentence() {
         ("test --manifest-path nowhere/Cargo.toml", USAGE, ["nowhere/Cargo.toml", "error: "]),
         ("test --instrument nowhere", USAGE, ["there is no package `nowhere` to instrument", "--instrument"]),
         ("test --doc", USAGE, ["--doc: documentation tests", "move the example into a #[test]"]),
+        ("test -- --list", USAGE, ["--list: `cargo icb list` lists the tests", "the same filters"]),
         ("test --no-run", USAGE, ["--no-run: leave it out", "cargo icb list"]),
         (
             "test --features nowhere",
