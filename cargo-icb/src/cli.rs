@@ -308,7 +308,13 @@ pub(crate) struct CoverageArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "icb,icb+por,dfs,db:20,random")]
     pub(crate) strategies: Vec<String>,
     /// Search all executions with at most so many preemptions: a number, or `unlimited`
-    #[arg(long, value_name = "N", default_value = "unlimited", env = "ICB_MAX_BOUND", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "unlimited",
+        env = "ICB_MAX_BOUND",
+        allow_negative_numbers = true
+    )]
     pub(crate) max_bound: Bound,
     /// Where the CSV files and the plot go [default: `coverage` beside the stored failures]
     #[arg(long, value_name = "DIRECTORY")]

@@ -113,7 +113,11 @@ mod tests {
             ("replay", "ICB_MAX_BOUND", None),
             ("coverage", "ICB_MAX_BOUND", None),
             ("coverage", "ICB_WEAK_MEMORY", None),
-            ("coverage", "ICB_AT_ONCE", Some("`cargo icb coverage` does not obey ICB_AT_ONCE: it goes bound")),
+            (
+                "coverage",
+                "ICB_AT_ONCE",
+                Some("`cargo icb coverage` does not obey ICB_AT_ONCE: it goes bound"),
+            ),
             ("coverage", "ICB_STRATEGY", Some("--strategies names those")),
             ("coverage", "ICB_REDUCTION", Some("as in icb+por")),
             ("replay", "ICB_AT_ONCE", None),

@@ -83,7 +83,9 @@ mod tests {
     #[test]
     fn signals_that_come_together_are_one() {
         let (mut first, begin) = (None, Instant::now());
-        for (milliseconds, another) in [(0, false), (0, false), (40, false), (999, false), (1000, true), (5000, true)] {
+        for (milliseconds, another) in
+            [(0, false), (0, false), (40, false), (999, false), (1000, true), (5000, true)]
+        {
             let now = begin + Duration::from_millis(milliseconds);
             assert_eq!(is_another(&mut first, now), another, "{milliseconds}");
         }

@@ -389,8 +389,10 @@ fn what_is_cut_short_is_incomplete() {
             "The same command with --resume and a greater --max-executions goes on where this one stopped.",
         ],
     );
-    icb("test --test holding --max-executions 1 --reduction none counts")
-        .check(INCOMPLETE, &["--resume and a greater --max-executions goes on with the bound at which this one stopped."]);
+    icb("test --test holding --max-executions 1 --reduction none counts").check(
+        INCOMPLETE,
+        &["--resume and a greater --max-executions goes on with the bound at which this one stopped."],
+    );
     for strategy in ["dfs", "db:20", "delay", "random", "pct"] {
         let said = icb(&format!("test --test holding --strategy {strategy} --max-executions 1 counts"));
         said.check(INCOMPLETE, &["stopped by the limit on executions"]);

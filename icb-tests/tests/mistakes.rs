@@ -219,7 +219,11 @@ fn what_a_full_disk_takes_is_told() {
         assert_eq!(output.status.code(), Some(USAGE), "{arguments}: {said}");
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        assert_eq!(command(arguments).stdout(writer).output().unwrap().status.code(), Some(code), "{arguments}");
+        assert_eq!(
+            command(arguments).stdout(writer).output().unwrap().status.code(),
+            Some(code),
+            "{arguments}"
+        );
     }
 }
 
@@ -334,7 +338,8 @@ fn what_no_shard_can_judge_is_incomplete() {
     let shards = empty("shards-afterwards");
     for number in [1, 2] {
         let shard = format!("--max-bound 1 --shard {number}/2 --shard-dir {}", shards.display());
-        let words = ["ok bound 0  ", not_judged, "a shard sees a part of the executions only", "1 incomplete"];
+        let words =
+            ["ok bound 0  ", not_judged, "a shard sees a part of the executions only", "1 incomplete"];
         check(&format!("test --test afterwards {shard} third"), INCOMPLETE, &words);
     }
     let words = ["shard 1/2: ", not_judged, "proved up to 0", "0 passed, 0 failed, 1 incomplete"];
@@ -351,7 +356,10 @@ fn settings_in_manifests_that_have_no_effect_are_refused() {
     for (settings, words) in [
         ("[package.metadata.icb]\nexcept = 'bank'", "says in `except` what is no list of names"),
         ("[package.metadata.icb]\ninstruments = ['bank']", "`instruments` (did you mean `instrument`?)"),
-        ("[workspace.metadata.icb]\nmax_bound = 3", "[workspace.metadata.icb] has no setting `max_bound`; it has"),
+        (
+            "[workspace.metadata.icb]\nmax_bound = 3",
+            "[workspace.metadata.icb] has no setting `max_bound`; it has",
+        ),
     ] {
         let package = "[package]\nname = 'odd-manifest'\nversion = '0.1.0'\nedition = '2024'\n[workspace]\n";
         let manifest = project.join("Cargo.toml");
@@ -376,12 +384,24 @@ fn files_of_the_wrong_kind_are_recognised_and_runs_shown_anywhere() {
     let run = icb.join(format!("runs/{number}.jsonl")).display().to_string();
     let shard = shards.join("shard-1-of-1.icbshard").display().to_string();
     for (arguments, words) in [
-        (format!("replay {trace}"), "is a stored trace, and this takes a stored failure; `cargo icb timeline FILE` and"),
-        (format!("diff {trace} {failure}"), "is a stored failure, and this takes a stored trace; `cargo icb replay FILE` takes it"),
+        (
+            format!("replay {trace}"),
+            "is a stored trace, and this takes a stored failure; `cargo icb timeline FILE` and",
+        ),
+        (
+            format!("diff {trace} {failure}"),
+            "is a stored failure, and this takes a stored trace; `cargo icb replay FILE` takes it",
+        ),
         (format!("timeline {failure}"), "is a stored failure, and this takes a stored trace"),
-        (format!("timeline {run}"), "is a stored run, and this takes a stored trace; `cargo icb show FILE` takes it"),
+        (
+            format!("timeline {run}"),
+            "is a stored run, and this takes a stored trace; `cargo icb show FILE` takes it",
+        ),
         (format!("show {failure}"), "is a stored failure, and this takes a stored run"),
-        (format!("show {shard}"), "is the result of a shard, and this takes a stored run; `cargo icb merge DIRECTORY`"),
+        (
+            format!("show {shard}"),
+            "is the result of a shard, and this takes a stored run; `cargo icb merge DIRECTORY`",
+        ),
     ] {
         let said = check(&arguments, STORED, &[words]);
         assert!(!said.contains("damaged") && !said.contains("delete"), "{said}");
@@ -408,13 +428,20 @@ fn stored_failures_are_listed_by_name() {
     for (arguments, words) in [
         ("nosuch other", "no failure is stored of a test that matches `nosuch` or `other`"),
         ("pani --skip lost --skip panics", "no failure is stored of a test that matches `pani`"),
-        ("--skip a --skip e --skip i --skip o --skip u", "no failure is stored but of the tests that --skip leaves out"),
+        (
+            "--skip a --skip e --skip i --skip o --skip u",
+            "no failure is stored but of the tests that --skip leaves out",
+        ),
     ] {
         let said = check(&format!("list --failures {arguments}"), PASSED, &[words]);
         assert_eq!(said.lines().count(), 1, "{said}");
     }
     let said = check("list --test holding counts", PASSED, &["cases::holding::counts_under_a_lock"]);
     assert!(!said.contains("Stored failures:"), "{said}");
-    let said = check("list --test failing panics", PASSED, &["cases::failing::panics\n", "Stored failures:\n", stored]);
+    let said = check(
+        "list --test failing panics",
+        PASSED,
+        &["cases::failing::panics\n", "Stored failures:\n", stored],
+    );
     assert!(!said.contains("deadlocks"), "{said}");
 }

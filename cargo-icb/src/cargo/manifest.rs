@@ -17,7 +17,9 @@ pub(super) fn check(path: &Path, section: &str, metadata: &Value) -> Result<(), 
     let wrong =
         |what: String| Err(Error::Usage(format!("{}: [{section}.metadata.icb] {what}", path.display())));
     let Some(settings) = settings.as_object() else {
-        return wrong("is no table; write it as one, such as instrument = [\"spin\"] below that line".to_owned());
+        return wrong(
+            "is no table; write it as one, such as instrument = [\"spin\"] below that line".to_owned(),
+        );
     };
     for (name, value) in settings {
         if !LISTS.contains(&name.as_str()) {
@@ -29,7 +31,9 @@ pub(super) fn check(path: &Path, section: &str, metadata: &Value) -> Result<(), 
         }
         if !value.as_array().is_some_and(|list| list.iter().all(Value::is_string)) {
             let example = value.as_str().unwrap_or("PACKAGE");
-            return wrong(format!("says in `{name}` what is no list of names; write {name} = [\"{example}\"]"));
+            return wrong(format!(
+                "says in `{name}` what is no list of names; write {name} = [\"{example}\"]"
+            ));
         }
     }
     Ok(())
@@ -55,11 +59,23 @@ mod tests {
         }
         let wrong = "a/Cargo.toml: [package.metadata.icb] ";
         for (settings, words) in [
-            (json!({ "except": "bank" }), "says in `except` what is no list of names; write except = [\"bank\"]"),
-            (json!({ "only": ["a", 3] }), "says in `only` what is no list of names; write only = [\"PACKAGE\"]"),
-            (json!({ "expect": ["bank"] }), "has no setting `expect` (did you mean `except`?); it has except, "),
+            (
+                json!({ "except": "bank" }),
+                "says in `except` what is no list of names; write except = [\"bank\"]",
+            ),
+            (
+                json!({ "only": ["a", 3] }),
+                "says in `only` what is no list of names; write only = [\"PACKAGE\"]",
+            ),
+            (
+                json!({ "expect": ["bank"] }),
+                "has no setting `expect` (did you mean `except`?); it has except, ",
+            ),
             (json!({ "instruments": [] }), "has no setting `instruments` (did you mean `instrument`?)"),
-            (json!({ "max_bound": 3 }), "has no setting `max_bound`; it has except, instrument, only, and all others"),
+            (
+                json!({ "max_bound": 3 }),
+                "has no setting `max_bound`; it has except, instrument, only, and all others",
+            ),
             (json!(["spin"]), "is no table; write it as one"),
         ] {
             let said = said(&json!({ "icb": settings })).unwrap_or_default();

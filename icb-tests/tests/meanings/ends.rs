@@ -665,7 +665,8 @@ fn without_the_tool_a_failure_says_of_which_model_its_schedule_is() {
         String::from_utf8(output.stdout).unwrap()
     };
     let found = replayed("", None);
-    let schedule = found.split("replay it with ICB_REPLAY='").nth(1).expect(&found).split('\'').next().unwrap();
+    let schedule =
+        found.split("replay it with ICB_REPLAY='").nth(1).expect(&found).split('\'').next().unwrap();
     let line = format!("\nreplay it with ICB_REPLAY='{schedule}' ICB_REPLAY_MODEL=1\n");
     assert!(found.contains(&line), "{found}");
     let again = replayed(schedule, Some("1"));

@@ -80,8 +80,7 @@ mod tests {
 
     #[test]
     fn only_what_goes_on_is_said_to() {
-        let kept =
-            |journaled, limited| Kept { journaled, max_executions: limited, max_time: limited };
+        let kept = |journaled, limited| Kept { journaled, max_executions: limited, max_time: limited };
         for (reason, journaled, limited, expected) in [
             ("interrupted", true, false, Some("")),
             ("interrupted; after bound 0 the test failed outside any model", false, false, Some("")),
