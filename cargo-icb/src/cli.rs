@@ -182,7 +182,7 @@ fn can_be_written(path: &Path) -> std::io::Result<()> {
 /// Arguments of `cargo icb show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Which run: its number, `last`, or a file of its lines
+    /// Which run: its number, `last`, or a file of its lines, which may lie anywhere
     #[arg(value_name = "RUN", default_value = "last")]
     pub(crate) run: String,
     #[command(flatten)]
@@ -303,11 +303,18 @@ pub(crate) struct CoverageArgs {
     /// The test; a part of its name will do if no other test has it
     #[arg(id = "TEST_NAME", value_name = "TEST")]
     pub(crate) test: String,
-    /// The strategies, as for `cargo icb test`; `icb+por` is icb with its reduction, the others run every execution
+    /// The strategies, as for `cargo icb test`; `icb+por` is icb with its reduction, the others run every execution. Each runs 1000, or as many as
+    /// --max-executions says
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "icb,icb+por,dfs,db:20,random")]
     pub(crate) strategies: Vec<String>,
     /// Search all executions with at most so many preemptions: a number, or `unlimited`
-    #[arg(long, value_name = "N", default_value = "unlimited", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "unlimited",
+        env = "ICB_MAX_BOUND",
+        allow_negative_numbers = true
+    )]
     pub(crate) max_bound: Bound,
     /// Where the CSV files and the plot go [default: `coverage` beside the stored failures]
     #[arg(long, value_name = "DIRECTORY")]
@@ -325,7 +332,7 @@ pub(crate) struct CoverageArgs {
 /// Arguments of `cargo icb list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// List only tests whose names contain one of these, or begin with one as they are told
+    /// List only tests, and stored failures of tests, whose names contain one of these, or begin with one as they are told
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
     /// List only failures that are stored; builds nothing
@@ -355,6 +362,9 @@ pub(crate) struct HabitArgs {
     /// Refused: another command does it
     #[arg(long, hide = true)]
     no_run: bool,
+    /// Refused: another command does it
+    #[arg(long, hide = true)]
+    list: bool,
 }
 
 impl HabitArgs {
@@ -369,6 +379,9 @@ impl HabitArgs {
             }
             HabitArgs { no_run: true, .. } => {
                 "--no-run: leave it out, or let `cargo icb list` build the tests, which runs none"
+            }
+            HabitArgs { list: true, .. } => {
+                "--list: `cargo icb list` lists the tests; it takes the same filters, packages and targets"
             }
             _ => return Ok(()),
         };

@@ -19,6 +19,18 @@ const OF_TESTS: [(&str, &str); 7] = [
     ("ICB_WORKERS", "--jobs says how many processes search at a time"),
 ];
 
+/// Why `cargo icb coverage` searches without spurious wake-ups.
+pub(crate) const NEVER_SPURIOUS: &str =
+    "no wait wakes for no reason there, since a loop around one has no end for some of the strategies";
+
+/// Variables that tests obey, and one subcommand does not.
+const NOT_OF_COVERAGE: [(&str, &str); 4] = [
+    ("ICB_AT_ONCE", "it goes bound by bound"),
+    ("ICB_REDUCTION", "--strategies names the reduction, as in icb+por"),
+    ("ICB_SPURIOUS", NEVER_SPURIOUS),
+    ("ICB_STRATEGY", "--strategies names those that are compared"),
+];
+
 /// Variables that `cargo icb` sets for the processes that it starts.
 const OWN: [&str; 10] = [
     "ICB_CHANNEL",
@@ -40,12 +52,16 @@ pub(crate) fn warnings(subcommand: &str, names: impl IntoIterator<Item = String>
         variables.map(|name| name.to_string_lossy().into_owned()).collect()
     };
     let cli = Cli::command();
-    let obeyed = cli.find_subcommand(subcommand).map(of_options).unwrap_or_default();
+    let is_coverage = subcommand == "coverage";
+    let mut obeyed = cli.find_subcommand(subcommand).map(of_options).unwrap_or_default();
+    obeyed.retain(|name| !is_coverage || !NOT_OF_COVERAGE.iter().any(|(other, _)| other == name));
     let all: BTreeSet<String> = cli.get_subcommands().flat_map(of_options).collect();
     let names: BTreeSet<String> = names.into_iter().filter(|name| name.starts_with(PREFIX)).collect();
     let mut warnings = Vec::new();
     for name in names.iter().filter(|name| !obeyed.contains(name)) {
-        let why = if let Some((_, instead)) = OF_TESTS.iter().find(|(known, _)| known == name) {
+        let not_obeyed = if is_coverage { &NOT_OF_COVERAGE[..] } else { &[] };
+        let mut not_obeyed = OF_TESTS.iter().chain(not_obeyed);
+        let why = if let Some((_, instead)) = not_obeyed.find(|(known, _)| known == name) {
             format!("`cargo icb {subcommand}` does not obey {name}: {instead}")
         } else if all.contains(name) {
             // It speaks of what this subcommand does not do.
@@ -95,7 +111,16 @@ mod tests {
             ("replay", "ICB_REPLAY_MODEL", None),
             ("replay", "ICB_WEAK_MEMORY", None),
             ("replay", "ICB_MAX_BOUND", None),
-            ("coverage", "ICB_AT_ONCE", None),
+            ("coverage", "ICB_MAX_BOUND", None),
+            ("coverage", "ICB_WEAK_MEMORY", None),
+            (
+                "coverage",
+                "ICB_AT_ONCE",
+                Some("`cargo icb coverage` does not obey ICB_AT_ONCE: it goes bound"),
+            ),
+            ("coverage", "ICB_STRATEGY", Some("--strategies names those")),
+            ("coverage", "ICB_REDUCTION", Some("as in icb+por")),
+            ("replay", "ICB_AT_ONCE", None),
         ] {
             let said = warnings(subcommand, [name.to_owned()]);
             match expected {

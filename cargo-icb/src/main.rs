@@ -12,6 +12,7 @@ mod environment;
 mod event;
 mod exit_code;
 mod interrupt;
+mod kind;
 mod nearest;
 mod report;
 mod resume;

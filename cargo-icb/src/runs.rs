@@ -3,6 +3,7 @@
 //! `<target>/icb/runs/<number>.jsonl`. The latest are kept, the others removed.
 
 use crate::exit_code::Error;
+use crate::kind::{Kind, of_another};
 use crate::report::json::{self, Line};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -79,9 +80,18 @@ pub(crate) fn read(icb_directory: &Path, run: &str) -> Result<Vec<Line>, Error> 
             )));
         }
     };
+    read_file(&path)
+}
+
+/// The lines of a run in a file.
+pub(crate) fn read_file(path: &Path) -> Result<Vec<Line>, Error> {
+    read_lines(path).map_err(|error| of_another(path, Kind::Run).unwrap_or(error))
+}
+
+fn read_lines(path: &Path) -> Result<Vec<Line>, Error> {
     let remedy = "show another one, or run `cargo icb test` again";
-    let damaged = |reason: String| Error::Damaged { what: "run", remedy, path: path.clone(), reason };
-    let text = fs::read_to_string(&path).map_err(|error| damaged(error.to_string()))?;
+    let damaged = |reason: String| Error::Damaged { what: "run", remedy, path: path.to_path_buf(), reason };
+    let text = fs::read_to_string(path).map_err(|error| damaged(error.to_string()))?;
     // A run that was killed may have been in the middle of its last line.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let lines = whole.lines().enumerate();

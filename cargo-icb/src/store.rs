@@ -6,6 +6,7 @@
 use crate::cargo::tests::{TargetId, TestId};
 use crate::cli::BuildArgs;
 use crate::exit_code::Error;
+use crate::kind::{Kind, of_another};
 use crate::resume::checksum;
 use crate::settings::Search;
 use icb_core::trace::{Failure, FailureKind, Schedule, Trace};
@@ -99,14 +100,16 @@ const TRACES: &str = "traces are in the directory `traces` beside `failures`";
 pub(crate) fn load_trace(path: &Path) -> Result<StoredTrace, Error> {
     let remedy = "`cargo icb replay` of the test writes it anew";
     let other = |error| format!("it is no trace ({error}); {TRACES}");
-    read(path, ("trace", remedy), TRACES, other)
+    let read = read(path, ("trace", remedy), TRACES, other);
+    read.map_err(|error| of_another(path, Kind::Trace).unwrap_or(error))
 }
 
 /// Reads a stored failure, wherever its file is: here, or brought from another machine.
 pub(crate) fn load(path: &Path) -> Result<StoredFailure, Error> {
     let remedy = "delete it and run `cargo icb test` again, or replay with --schedule TEXT";
     let other = |error| format!("it is no stored failure ({error})");
-    read(path, ("failure", remedy), "`cargo icb test` says where it stores a failure", other)
+    let read = read(path, ("failure", remedy), "`cargo icb test` says where it stores a failure", other);
+    read.map_err(|error| of_another(path, Kind::Failure).unwrap_or(error))
 }
 
 /// Reads what is stored in a file, if that has the format of this version. `what`: its name, and what to do where it is damaged; `place`: where such files

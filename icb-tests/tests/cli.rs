@@ -77,6 +77,7 @@ fn bad_input_is_refused_in_one_sentence() {
         ("test --manifest-path nowhere/Cargo.toml", USAGE, ["nowhere/Cargo.toml", "error: "]),
         ("test --instrument nowhere", USAGE, ["there is no package `nowhere` to instrument", "--instrument"]),
         ("test --doc", USAGE, ["--doc: documentation tests", "move the example into a #[test]"]),
+        ("test -- --list", USAGE, ["--list: `cargo icb list` lists the tests", "the same filters"]),
         ("test --no-run", USAGE, ["--no-run: leave it out", "cargo icb list"]),
         (
             "test --features nowhere",
@@ -392,6 +393,15 @@ fn what_is_cut_short_is_incomplete() {
             "The same command with --resume and a greater --max-executions goes on where this one stopped.",
         ],
     );
+    icb("test --test holding --max-executions 1 --reduction none counts").check(
+        INCOMPLETE,
+        &["--resume and a greater --max-executions goes on with the bound at which this one stopped."],
+    );
+    for strategy in ["dfs", "db:20", "delay", "random", "pct"] {
+        let said = icb(&format!("test --test holding --strategy {strategy} --max-executions 1 counts"));
+        said.check(INCOMPLETE, &["stopped by the limit on executions"]);
+        assert!(!said.text.contains("--resume"), "{}", said.text);
+    }
 }
 
 #[test]
@@ -425,6 +435,14 @@ fn what_a_test_says_of_all_executions_is_judged_after_the_last_bound() {
         INCOMPLETE,
         &["stopped by the limit on executions", "after bound 0 the test failed outside any model"],
     );
+    // What was not seen is no fault of the test: of a search that is cut short, of one execution, of a part of them.
+    let not_judged = "what is asserted after the model could not be judged";
+    for (arguments, why) in [
+        ("--strategy dfs --max-executions 1", "stopped by the limit on executions; "),
+        ("--isolated --max-bound 1", "with --isolated no process sees more than one execution"),
+    ] {
+        icb(&format!("test --test afterwards {arguments} both")).check(INCOMPLETE, &[not_judged, why]);
+    }
 }
 
 /// Where the search comes upon it, a divergence says what the thread was about to do, and what it does otherwise.

@@ -50,7 +50,7 @@ fn icb_until(arguments: &str, time: Duration, signal: &str) -> (Option<i32>, Str
     (output.status.code(), said(&output))
 }
 
-/// Ends the tool with a signal when it has said this.
+/// Ends the tool with two signals, one after the other, when it has said this.
 fn icb_when(arguments: &str, sign: &str, signal: &str) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     // The command holds the writing ends, without which there would be no end.
@@ -60,7 +60,11 @@ fn icb_when(arguments: &str, sign: &str, signal: &str) -> (Option<i32>, String) 
     for line in BufReader::new(reader).lines().map_while(Result::ok) {
         if !has_said && line.contains(sign) {
             has_said = true;
-            let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            // Twice, as `timeout` does: to the process, and to its group.
+            for _ in 0..2 {
+                let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+                std::thread::sleep(Duration::from_millis(100));
+            }
         }
         text += &line;
         text.push('\n');
@@ -221,7 +225,7 @@ fn what_is_interrupted_says_what_is_proved_and_can_be_gone_on_with() {
     let (code, text) = icb_when("test few_counters --max-bound 9", "ok bound 1 ", "-INT");
     assert_eq!(code, Some(INTERRUPTED), "{text}");
     assert!(text.contains("proved up to ") && text.contains("interrupted at bound "), "{text}");
-    assert!(text.contains("--resume"), "{text}");
+    assert!(text.contains("The same command with --resume goes on where this one stopped."), "{text}");
     let (code, text) = icb("show");
     assert_eq!(code, INTERRUPTED, "{text}");
     let (code, text) = icb("test few_counters --max-bound 2 --resume");
@@ -292,6 +296,7 @@ fn budgets_are_shared_among_tests() {
     let (code, text) = icb("test few_counters --max-bound 9 --max-run-executions 20000");
     assert_eq!(code, INCOMPLETE, "{text}");
     assert!(text.contains("stopped by the run's limit on executions"), "{text}");
+    assert!(text.contains("--resume and a greater --max-run-executions goes on where"), "{text}");
     // The bound that it comes to its limit in is the last of some: the limit holds exactly, however quick the search.
     assert!(text.contains("1 incomplete; 20,000 executions in "), "{text}");
 }

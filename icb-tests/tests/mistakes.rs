@@ -88,6 +88,17 @@ fn contradicting_options_are_refused_before_anything_is_built() {
         USAGE,
         &["--sequential is for the strategy kiss"],
     );
+    for (option, words) in [
+        ("--strategy dfs", "--strategy has no effect on coverage: the strategies that are compared"),
+        ("--reduction none", "--reduction has no effect on coverage: "),
+        ("--explain 5s", "--explain has no effect on coverage: it counts failures"),
+        ("--at-once", "unexpected argument '--at-once'"),
+    ] {
+        check(&format!("coverage counts --strategies icb {option}"), USAGE, &[words]);
+    }
+    let bounded = command("coverage counts --strategies icb").env("ICB_MAX_BOUND", "lots").output().unwrap();
+    let said = String::from_utf8_lossy(&bounded.stderr);
+    assert!(said.contains("'lots'") && said.contains("a bound is a number of preemptions"), "{said}");
     check("replay panics --model 1", USAGE, &["--model (ICB_REPLAY_MODEL) says", "give --schedule"]);
     check("show --junit x --sarif x", USAGE, &["--junit and --sarif would both write x; give each"]);
 }
@@ -180,6 +191,40 @@ fn what_cannot_be_written_is_told() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("icb: cannot write messages to /dev/full: "), "{said}");
     assert_eq!(output.status.code(), Some(97));
+}
+
+/// What is told to a full disk is lost, whatever was asked for, and the exit code says so; that nobody reads it any more is no mistake.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_full_disk_takes_is_told() {
+    let _alone = tool::alone();
+    check("test --test failing cases::failing::panics --exact", FAILED, &["FAILED cases::failing::panics"]);
+    check("replay cases::failing::panics", FAILED, &["The failure shows again."]);
+    let trace = target().join("icb/traces/cases/failing/panics.json");
+    for (arguments, code) in [
+        ("list --test holding", PASSED),
+        ("list --failures", PASSED),
+        ("replay cases::failing::panics", FAILED),
+        ("replay cases::failing::panics --debugger", PASSED),
+        ("diff cases::failing::panics", PASSED),
+        ("diff cases::failing::panics --bounds 0,1", PASSED),
+        (&format!("diff {0} {0}", trace.display()), PASSED),
+        ("timeline cases::failing::panics", PASSED),
+        ("coverage counts --test holding --strategies dfs", PASSED),
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command(arguments).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("error: cannot write to the standard output: "), "{arguments}: {said}");
+        assert_eq!(output.status.code(), Some(USAGE), "{arguments}: {said}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(
+            command(arguments).stdout(writer).output().unwrap().status.code(),
+            Some(code),
+            "{arguments}"
+        );
+    }
 }
 
 /// The executable of that name that was built last.
@@ -283,4 +328,120 @@ fn stale_values_that_shards_left_out_are_told_once() {
         assert_eq!(said.matches(note).count(), count, "{said}");
         assert_eq!(said.matches("orderings weaker").count(), count, "{said}");
     }
+}
+
+/// What a test says of all executions together, no shard can judge: it is neither failed nor proved.
+#[test]
+fn what_no_shard_can_judge_is_incomplete() {
+    let _alone = tool::alone();
+    let not_judged = "what is asserted after the model could not be judged";
+    let shards = empty("shards-afterwards");
+    for number in [1, 2] {
+        let shard = format!("--max-bound 1 --shard {number}/2 --shard-dir {}", shards.display());
+        let words =
+            ["ok bound 0  ", not_judged, "a shard sees a part of the executions only", "1 incomplete"];
+        check(&format!("test --test afterwards {shard} third"), INCOMPLETE, &words);
+    }
+    let words = ["shard 1/2: ", not_judged, "proved up to 0", "0 passed, 0 failed, 1 incomplete"];
+    check(&format!("merge {}", shards.display()), INCOMPLETE, &words);
+}
+
+/// What a manifest says of the tool has an effect, or is refused before anything is built.
+#[test]
+fn settings_in_manifests_that_have_no_effect_are_refused() {
+    let _alone = tool::alone();
+    let project = empty("odd-manifest");
+    fs::create_dir_all(project.join("src")).unwrap();
+    fs::write(project.join("src/lib.rs"), "").unwrap();
+    for (settings, words) in [
+        ("[package.metadata.icb]\nexcept = 'bank'", "says in `except` what is no list of names"),
+        ("[package.metadata.icb]\ninstruments = ['bank']", "`instruments` (did you mean `instrument`?)"),
+        (
+            "[workspace.metadata.icb]\nmax_bound = 3",
+            "[workspace.metadata.icb] has no setting `max_bound`; it has",
+        ),
+    ] {
+        let package = "[package]\nname = 'odd-manifest'\nversion = '0.1.0'\nedition = '2024'\n[workspace]\n";
+        let manifest = project.join("Cargo.toml");
+        fs::write(&manifest, format!("{package}{settings}\n")).unwrap();
+        let said = check(&format!("test --manifest-path {}", manifest.display()), USAGE, &[words]);
+        assert!(said.starts_with("error: ") && said.contains("odd-manifest/Cargo.toml: ["), "{said}");
+    }
+}
+
+/// A file of another kind is not damaged: it is for another command.
+#[test]
+fn files_of_the_wrong_kind_are_recognised_and_runs_shown_anywhere() {
+    let _alone = tool::alone();
+    let told = check("test --test failing cases::failing::panics --exact", FAILED, &["Stored as run "]);
+    let number = told.split("Stored as run ").nth(1).unwrap().split(':').next().unwrap();
+    let shards = empty("shard-of-the-wrong-kind");
+    let shard = format!("test --test holding counts --shard 1/1 --shard-dir {}", shards.display());
+    check(&shard, PASSED, &["Shard 1/1: its result is "]);
+    let icb = target().join("icb");
+    let failure = icb.join("failures/cases/failing/panics.json").display().to_string();
+    let trace = icb.join("traces/cases/failing/panics.json").display().to_string();
+    let run = icb.join(format!("runs/{number}.jsonl")).display().to_string();
+    let shard = shards.join("shard-1-of-1.icbshard").display().to_string();
+    for (arguments, words) in [
+        (
+            format!("replay {trace}"),
+            "is a stored trace, and this takes a stored failure; `cargo icb timeline FILE` and",
+        ),
+        (
+            format!("diff {trace} {failure}"),
+            "is a stored failure, and this takes a stored trace; `cargo icb replay FILE` takes it",
+        ),
+        (format!("timeline {failure}"), "is a stored failure, and this takes a stored trace"),
+        (
+            format!("timeline {run}"),
+            "is a stored run, and this takes a stored trace; `cargo icb show FILE` takes it",
+        ),
+        (format!("show {failure}"), "is a stored failure, and this takes a stored run"),
+        (
+            format!("show {shard}"),
+            "is the result of a shard, and this takes a stored run; `cargo icb merge DIRECTORY`",
+        ),
+    ] {
+        let said = check(&arguments, STORED, &[words]);
+        assert!(!said.contains("damaged") && !said.contains("delete"), "{said}");
+    }
+    // Where there is no package, a file of a run is shown all the same.
+    let elsewhere = std::env::temp_dir();
+    let shown = command(&format!("show {run}")).current_dir(&elsewhere).output().unwrap();
+    let said = String::from_utf8_lossy(&shown.stdout);
+    assert!(said.contains("FAILED cases::failing::panics: panic: lost an increment"), "{said}");
+    assert_eq!(shown.status.code(), Some(FAILED), "{said}");
+    let shown = command(&format!("show {number}")).current_dir(&elsewhere).output().unwrap();
+    assert!(String::from_utf8_lossy(&shown.stderr).contains("could not find `Cargo.toml`"));
+    assert_eq!(shown.status.code(), Some(USAGE));
+}
+
+/// What is stored is listed as it is asked for.
+#[test]
+fn stored_failures_are_listed_by_name() {
+    let _alone = tool::alone();
+    check("test --test failing cases::failing::panics --exact", FAILED, &["FAILED cases::failing::panics"]);
+    let stored = "cases::failing::panics: panic: lost an increment";
+    check("list --failures pani", PASSED, &[stored]);
+    check("list --failures cases::failing::panics --exact --ignored", PASSED, &[stored]);
+    for (arguments, words) in [
+        ("nosuch other", "no failure is stored of a test that matches `nosuch` or `other`"),
+        ("pani --skip lost --skip panics", "no failure is stored of a test that matches `pani`"),
+        (
+            "--skip a --skip e --skip i --skip o --skip u",
+            "no failure is stored but of the tests that --skip leaves out",
+        ),
+    ] {
+        let said = check(&format!("list --failures {arguments}"), PASSED, &[words]);
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let said = check("list --test holding counts", PASSED, &["cases::holding::counts_under_a_lock"]);
+    assert!(!said.contains("Stored failures:"), "{said}");
+    let said = check(
+        "list --test failing panics",
+        PASSED,
+        &["cases::failing::panics\n", "Stored failures:\n", stored],
+    );
+    assert!(!said.contains("deadlocks"), "{said}");
 }

@@ -97,6 +97,7 @@ pub(crate) fn build(
     targets: &TargetArgs,
     options: &BuildArgs,
 ) -> Result<Build, Error> {
+    workspace.check_manifests()?;
     selection::check(workspace, targets, options)?;
     let division = divide(workspace, targets);
     let both = division.opted_in.is_some() && division.unchanged.is_some();

@@ -2,6 +2,7 @@
 
 use super::build::cargo;
 use super::cache;
+use super::manifest;
 use super::tests::TargetId;
 use crate::cli::{BuildArgs, TargetArgs};
 use crate::exit_code::Error;
@@ -55,6 +56,15 @@ impl Workspace {
             command.env("RUSTFLAGS", format!("{users} --cfg icb"));
         }
         execute(command, build)
+    }
+
+    /// Refuses what manifests say of this tool that would have no effect.
+    pub(crate) fn check_manifests(&self) -> Result<(), Error> {
+        manifest::check(&self.root.join("Cargo.toml"), "workspace", &self.metadata)?;
+        let mut packages = self.packages.iter();
+        packages.try_for_each(|package| {
+            manifest::check(package.manifest_path.as_std_path(), "package", &package.metadata)
+        })
     }
 
     /// The packages to instrument: those given, and those in the manifests' `metadata.icb.instrument`.

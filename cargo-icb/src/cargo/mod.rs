@@ -7,6 +7,7 @@ pub(crate) mod build;
 mod cache;
 pub(crate) mod config;
 pub(crate) mod facade;
+mod manifest;
 pub(crate) mod metadata;
 mod packages;
 mod probe;

@@ -118,8 +118,7 @@ pub(crate) fn select<'a>(
     } else if filters.is_empty() {
         format!("none of the {count} tests is selected; see --ignored, --include-ignored and --skip")
     } else {
-        let quoted: Vec<String> = filters.iter().map(|filter| format!("`{filter}`")).collect();
-        format!("no test matches {} among {count}; `cargo icb list` shows them", quoted.join(" or "))
+        format!("no test matches {} among {count}; `cargo icb list` shows them", quoted(filters))
     }))
 }
 
@@ -138,6 +137,17 @@ fn is_meant(id: &TestId, ignored: bool, filters: &[String], options: &FilterArgs
     let by_name = (filters.is_empty() || filters.iter().any(matches)) && !options.skip.iter().any(matches);
     let by_mark = if options.ignored { ignored } else { !ignored || options.include_ignored };
     by_name && by_mark
+}
+
+/// Whether filters mean a test by its name, however it is marked.
+pub(crate) fn is_named(id: &TestId, filters: &[String], options: &FilterArgs) -> bool {
+    is_meant(id, false, filters, &FilterArgs { ignored: false, ..options.clone() })
+}
+
+/// The filters as a message names them.
+pub(crate) fn quoted(filters: &[String]) -> String {
+    let quoted: Vec<String> = filters.iter().map(|filter| format!("`{filter}`")).collect();
+    quoted.join(" or ")
 }
 
 /// Asks an executable for its tests.

@@ -6,6 +6,7 @@ use crate::cargo::build;
 use crate::cargo::metadata::Workspace;
 use crate::cargo::tests::Test;
 use crate::cli::CoverageArgs;
+use crate::environment;
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
 use crate::report::coverage::{self, Measured};
@@ -26,6 +27,7 @@ const REDUCED: &str = "+por";
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CoverageArgs) -> Result<Exit, Error> {
+    check(&arguments.search, |variable| std::env::var_os(variable).is_some())?;
     let strategies: Vec<(&str, Search)> = arguments
         .strategies
         .iter()
@@ -69,7 +71,25 @@ pub(crate) fn run(arguments: &CoverageArgs) -> Result<Exit, Error> {
     for path in write(&into, test, &measured)? {
         console.line(&format!("     Written {path}"));
     }
-    Ok(Exit::Passed)
+    console.finish(Exit::Passed)
+}
+
+/// Refuses options that a comparison has no use for. Of variables, which may be meant for other subcommands, it is told elsewhere.
+fn check(search: &Search, is_set: impl Fn(&str) -> bool) -> Result<(), Error> {
+    let named = "the strategies that are compared, and their reduction, are those of --strategies";
+    let unexplained = "it counts failures, and explains none";
+    for (option, variable, is_given, why) in [
+        ("--strategy", "ICB_STRATEGY", search.strategy.is_some(), named),
+        ("--reduction", "ICB_REDUCTION", search.reduction.is_some(), named),
+        ("--spurious", "ICB_SPURIOUS", search.spurious == Some(true), environment::NEVER_SPURIOUS),
+        ("--simplify", "ICB_SIMPLIFY_SECONDS", search.simplify.is_some(), unexplained),
+        ("--explain", "ICB_EXPLAIN_SECONDS", search.explain.is_some(), unexplained),
+    ] {
+        if is_given && !is_set(variable) {
+            return Err(Error::Usage(format!("{option} has no effect on coverage: {why}; leave it out")));
+        }
+    }
+    Ok(())
 }
 
 /// Two names of one search.
@@ -177,6 +197,17 @@ fn write(into: &Path, test: &Test<'_>, measured: &[Measured]) -> Result<Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_without_effect_are_refused() {
+        let limited = Search { max_executions: Some(5), spurious: Some(false), ..Search::default() };
+        check(&limited, |_| false).unwrap();
+        let dfs = Search { strategy: "dfs".parse().ok(), ..Search::default() };
+        assert!(check(&dfs, |_| false).unwrap_err().to_string().starts_with("--strategy has no effect on "));
+        check(&dfs, |variable| variable == "ICB_STRATEGY").unwrap();
+        let explained = Search { explain: Some(1.0), ..Search::default() };
+        assert_eq!(check(&explained, |_| false).unwrap_err().exit(), Exit::Usage);
+    }
 
     #[test]
     fn a_search_under_two_names_is_found() {

@@ -62,7 +62,7 @@ pub(super) fn explain(ready: &Ready<'_>) -> Result<Exit, Error> {
     ] {
         console.line(&line);
     }
-    Ok(Exit::Passed)
+    console.finish(Exit::Passed)
 }
 
 /// A path as a shell takes it for one word.

@@ -80,8 +80,7 @@ fn files(arguments: &DiffArgs, first: &Path, second: &Path) -> Result<Exit, Erro
         same_program: false,
         root: &root,
         full: arguments.full,
-    }));
-    Ok(Exit::Passed)
+    }))
 }
 
 /// The failing execution, and the one that has its prefix up to its last preemption and goes on without. Where there is
@@ -108,15 +107,14 @@ fn nearest(arguments: &DiffArgs, ready: &Ready<'_>) -> Result<Exit, Error> {
             ready.test.id
         )));
     };
-    print(&[ready.test.id.to_string(), String::new()]);
+    print(&[ready.test.id.to_string(), String::new()])?;
     print(&lines(&Comparison {
         left: side(&failing, true, "the failing one"),
         right: side(&passing, false, "the passing one"),
         same_program: true,
         root: &ready.workspace.root,
         full: arguments.full,
-    }));
-    Ok(Exit::Passed)
+    }))
 }
 
 /// An execution, headed by how it ends and what it costs.
@@ -151,7 +149,7 @@ fn bounds(arguments: &DiffArgs, ready: &Ready<'_>, first: u32, second: u32) -> R
         text.push(format!("    bound {bound}: {known}"));
     }
     text.push(String::new());
-    print(&text);
+    print(&text)?;
     // Both may fail, and both may pass.
     let called = |fails: bool, other: bool, one: &'static str| match (fails, other) {
         (true, false) => "the failing one",
@@ -164,8 +162,7 @@ fn bounds(arguments: &DiffArgs, ready: &Ready<'_>, first: u32, second: u32) -> R
         same_program: true,
         root: &ready.workspace.root,
         full: arguments.full,
-    }));
-    Ok(Exit::Passed)
+    }))
 }
 
 fn fails(ready: &Ready<'_>) -> Result<Failure, Error> {
@@ -221,9 +218,10 @@ fn figures(directory: &Path, test: &str) -> Vec<(u32, String)> {
     found
 }
 
-fn print(lines: &[String]) {
+fn print(lines: &[String]) -> Result<Exit, Error> {
     let mut console = Console::new(Vec::new());
     lines.iter().for_each(|line| console.line(line));
+    console.finish(Exit::Passed)
 }
 
 #[cfg(test)]

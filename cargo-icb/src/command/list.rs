@@ -3,6 +3,7 @@
 use super::select;
 use crate::cargo::build;
 use crate::cargo::metadata::Workspace;
+use crate::cargo::tests::{is_named, quoted};
 use crate::cli::ListArgs;
 use crate::exit_code::{Error, Exit};
 use crate::report::console::Console;
@@ -25,9 +26,21 @@ pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {
         }
     }
     let store = Store::new(&workspace.directory);
-    let stored = store.all();
+    let mut stored = store.all();
+    let is_empty = stored.is_empty();
+    // What cannot be read may be any test's.
+    stored.retain(|(_, stored)| match stored {
+        Ok(stored) => is_named(&stored.id(), &arguments.filters, &arguments.filter),
+        Err(_) => true,
+    });
     if arguments.failures && stored.is_empty() {
-        console.line("no failure is stored");
+        console.line(&match arguments.filters.as_slice() {
+            filters if !is_empty && !filters.is_empty() => {
+                format!("no failure is stored of a test that matches {}", quoted(filters))
+            }
+            _ if !is_empty => "no failure is stored but of the tests that --skip leaves out".to_owned(),
+            _ => "no failure is stored".to_owned(),
+        });
     } else if !stored.is_empty() && !arguments.failures {
         console.line("");
         console.line("Stored failures:");
@@ -48,5 +61,5 @@ pub(crate) fn run(arguments: &ListArgs) -> Result<Exit, Error> {
             }
         }
     }
-    Ok(exit)
+    console.finish(exit)
 }

@@ -143,7 +143,7 @@ fn show(ready: &Ready<'_>, full: bool) -> Result<Exit, Error> {
     }
     console.line("");
     console.line(&last);
-    Ok(exit)
+    console.finish(exit)
 }
 
 /// Puts together what the command line says and what is stored; the command line wins.

@@ -10,13 +10,12 @@ use crate::runs;
 use crate::settings::Bound;
 use crate::worker::plan::Task;
 use crate::worker::verdict::Verdict;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs the command. The exit code is that of the run.
 pub(crate) fn run(arguments: &ShowArgs) -> Result<Exit, Error> {
     arguments.output.check()?;
-    let workspace = Workspace::load(&arguments.build)?;
-    let lines = runs::read(&workspace.directory, &arguments.run)?;
+    let lines = lines(arguments)?;
     let Some(Line::RunStarted { tests, root, max_bound, not_instrumented, .. }) = lines.first() else {
         return Err(Error::Internal(format!("the run `{}` was read without its beginning", arguments.run)));
     };
@@ -41,6 +40,16 @@ pub(crate) fn run(arguments: &ShowArgs) -> Result<Exit, Error> {
         }
     }
     output.conclude(&tally, time.unwrap_or_default(), interrupted)
+}
+
+/// The lines of the run that is meant. A file needs no package around it.
+fn lines(arguments: &ShowArgs) -> Result<Vec<Line>, Error> {
+    let run = &arguments.run;
+    let file = Path::new(run);
+    if run != "last" && run.parse::<u64>().is_err() && file.is_file() {
+        return runs::read_file(file);
+    }
+    runs::read(&Workspace::load(&arguments.build)?.directory, run)
 }
 
 /// What a run that was killed, or is still going on, has not come to.

@@ -6,6 +6,7 @@ mod at_once;
 mod contradictions;
 mod expected;
 mod finding;
+mod going_on;
 mod progress;
 
 use super::select;
@@ -102,11 +103,8 @@ pub(crate) fn run(arguments: &TestArgs) -> Result<Exit, Error> {
         ));
     }
     let exit = exit?;
-    if matches!(exit, Exit::Incomplete | Exit::Interrupted) {
-        // Executions of earlier runs count for that limit.
-        let but =
-            if arguments.search.max_executions.is_some() { " and a greater --max-executions" } else { "" };
-        output.line(&format!("The same command with --resume{but} goes on where this one stopped."));
+    if let Some(words) = run.going_on(&tally, exit) {
+        output.line(&words);
     }
     Ok(exit)
 }
@@ -262,7 +260,7 @@ impl Run<'_> {
     /// Why a task does not go on. `shared`: becomes true if that is because its `share` of the run's time is over.
     fn stopped(&self, share: Option<Instant>, shared: &AtomicBool) -> Option<String> {
         if self.interrupt.is_set() {
-            return Some("interrupted".to_owned());
+            return Some(going_on::INTERRUPTED.to_owned());
         }
         Some(match self.budget.end(share)? {
             End::Run(reason) => reason.to_owned(),
@@ -445,9 +443,9 @@ impl Run<'_> {
         let began = Instant::now();
         let too_long = || {
             if self.interrupt.is_set() {
-                Some("interrupted".to_owned())
+                Some(going_on::INTERRUPTED.to_owned())
             } else if self.budget.is_out_of_time() {
-                Some("stopped by the run's limit on time".to_owned())
+                Some(budget::OUT_OF_TIME.to_owned())
             } else if began.elapsed().as_secs_f64() >= most {
                 Some(format!("not over after {most} s; --max-test-time sets another limit"))
             } else {
@@ -462,7 +460,7 @@ impl Run<'_> {
             limit: None,
             stop: &|| too_long().map(|stopped| format!("{reason}; so it was run once, for real ({stopped})")),
         };
-        match judged(&launch) {
+        match judged(&launch).1 {
             Verdict::RunOnce => Verdict::Unmodelled { reason },
             Verdict::Ordinary { output } => {
                 Verdict::Ordinary { output: format!("{output}\n(run once for real: {reason})") }
@@ -477,11 +475,14 @@ impl Run<'_> {
     }
 }
 
-/// Runs a process beside those of the plan.
-fn judged(launch: &Launch<'_>) -> Verdict {
+/// Runs a process beside those of the plan: what it has told, if it could be run, and what that means.
+fn judged(launch: &Launch<'_>) -> (Option<Outcome>, Verdict) {
     match process::run(launch, &mut |_| {}) {
-        Ok(outcome) => judge(&outcome, |model| flight::read(&launch.directory, model)),
-        Err(error) => not_run(launch, &error),
+        Ok(outcome) => {
+            let verdict = judge(&outcome, |model| flight::read(&launch.directory, model));
+            (Some(outcome), verdict)
+        }
+        Err(error) => (None, not_run(launch, &error)),
     }
 }
 

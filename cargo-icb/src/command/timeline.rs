@@ -56,7 +56,7 @@ fn write(
     made.and_then(|()| std::fs::write(&path, page(test, failure, &workspace.root))).map_err(|error| {
         Error::Usage(format!("cannot write {}: {error}; name another file with --output", path.display()))
     })?;
-    Console::new(Vec::new())
-        .line(&format!("{} is the timeline of {test}; open it in a browser.", path.display()));
-    Ok(Exit::Passed)
+    let mut console = Console::new(Vec::new());
+    console.line(&format!("{} is the timeline of {test}; open it in a browser.", path.display()));
+    console.finish(Exit::Passed)
 }

@@ -2,6 +2,7 @@
 
 use super::plain;
 use crate::event::Event;
+use crate::exit_code::{Error, Exit};
 use crate::worker::plan::Task;
 use console::{Term, style, truncate_str};
 use std::collections::BTreeMap;
@@ -88,6 +89,17 @@ impl Console {
         }
     }
 
+    /// Ends what has been told of a command that comes to this.
+    ///
+    /// # Errors
+    /// If something of it was lost: whoever reads it would take a part for all.
+    pub(crate) fn finish(mut self, exit: Exit) -> Result<Exit, Error> {
+        match self.take_lost() {
+            Some(error) => Err(lost(&error, "")),
+            None => Ok(exit),
+        }
+    }
+
     /// Why a line could not be written, if one could not.
     pub(crate) fn take_lost(&mut self) -> Option<io::Error> {
         self.lost.take()
@@ -120,6 +132,11 @@ impl Console {
         let _ = self.term.clear_last_lines(std::mem::take(&mut self.drawn_lines));
         self.drawn_at = None;
     }
+}
+
+/// What is to be said where a line was lost; `again`: where it can be seen.
+pub(super) fn lost(error: &io::Error, again: &str) -> Error {
+    Error::Usage(format!("cannot write to the standard output: {error}{again}"))
 }
 
 /// Whether a terminal of this name lets lines be taken back.

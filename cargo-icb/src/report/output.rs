@@ -1,7 +1,7 @@
 //! Where a run is told: on the terminal or as lines of JSON, and in files for other tools. A run that is shown again
 //! goes the same way as one that is live.
 
-use super::console::Console;
+use super::console::{Console, lost};
 use super::json::{self, LeftOut, Line};
 use super::{failure, junit, sarif, summary};
 use crate::cli::{MessageFormat, OutputArgs};
@@ -135,7 +135,7 @@ impl<'a> Output<'a> {
             .map_or(String::new(), |number| format!("; what was found is stored: `cargo icb show {number}`"));
         self.write_files(tally, seconds, &again)?;
         if let Some(error) = self.console.take_lost() {
-            return Err(Error::Usage(format!("cannot write to the standard output: {error}{again}")));
+            return Err(lost(&error, &again));
         }
         Ok(exit)
     }

@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// How the files' names end.
 pub(crate) const EXTENSION: &str = "icbshard";
-const MAGIC: &str = "icb-shard 1";
+/// How each begins.
+pub(crate) const MAGIC: &str = "icb-shard 1";
 
 /// Everything but the states.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -10,6 +10,9 @@ const LEAST_SHARE: Duration = Duration::from_millis(300);
 /// A task that takes longer goes on when everything else has had its turn, also where there is time without end.
 const TURN: Duration = Duration::from_secs(10);
 
+/// Why a run stops that has had its time.
+pub(crate) const OUT_OF_TIME: &str = "stopped by the run's limit on time";
+
 /// Why a run stops that has had its executions.
 pub(crate) const OUT_OF_EXECUTIONS: &str = "stopped by the run's limit on executions";
 
@@ -66,7 +69,7 @@ impl Budget {
     pub(crate) fn end(&self, share: Option<Instant>) -> Option<End> {
         let now = Instant::now();
         if self.is_out_of_time() {
-            return Some(End::Run("stopped by the run's limit on time"));
+            return Some(End::Run(OUT_OF_TIME));
         }
         if self.executions_left(None) == Some(0) {
             return Some(End::Run(OUT_OF_EXECUTIONS));

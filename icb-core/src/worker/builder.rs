@@ -7,6 +7,7 @@ use super::settings::Settings;
 use crate::model::Model;
 use crate::program::Granularity;
 use crate::trace::{Message, Report, Schedule, StrategyKind, table};
+use std::cell::Cell;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -65,6 +66,11 @@ pub fn model<const EXPLORE: bool, F: Fn() + Send + Sync + 'static>(f: F) {
 
 /// Models of this process, to number them within their test.
 static NEXT_MODEL: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    /// The same of this thread: where a process runs several tests, each has one, and is replayed alone.
+    static NEXT_OF_TEST: Cell<u32> = const { Cell::new(0) };
+}
 
 impl<const EXPLORE: bool> Builder<EXPLORE> {
     /// Defaults: bounds 0 to 2, sync-only scheduling with race checking, no limits but 20,000 steps an execution; each
@@ -371,8 +377,10 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
             (_, Err(message)) => panic!("icb: {message}"),
         };
         let model = NEXT_MODEL.fetch_add(1, Ordering::Relaxed);
+        let of_test = NEXT_OF_TEST.replace(NEXT_OF_TEST.get() + 1);
         let variables = settings.variables_of_replays(|name| std::env::var(name).ok());
         let may_be_cut_short = !channel.is_open()
+            && settings.replay.is_none()
             && !matches!(settings.strategy, StrategyKind::Random { .. } | StrategyKind::Priority { .. });
         let report = Worker { settings, channel, model }.run(&closure(f));
         if may_be_cut_short && let Some(sentence) = cut_short(&report) {
@@ -382,7 +390,9 @@ impl<const EXPLORE: bool> Builder<EXPLORE> {
         if let Some(failure) = report.failure {
             let options = table::Options { width: 100, ..table::Options::default() };
             let text = table::render(&failure, &options).to_plain_string();
-            panic!("{text}\nreplay it with {variables}ICB_REPLAY='{}'", failure.schedule);
+            // Else the schedule would be taken for that of the first one.
+            let which = if of_test > 0 { format!(" ICB_REPLAY_MODEL={of_test}") } else { String::new() };
+            panic!("{text}\nreplay it with {variables}ICB_REPLAY='{}'{which}", failure.schedule);
         }
     }
 

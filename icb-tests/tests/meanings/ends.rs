@@ -633,3 +633,44 @@ fn without_the_tool_a_line_says_that_a_search_was_cut_short() {
                     no failure in any execution with at most 1 preemption\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
 }
+
+/// Run by the next test.
+#[test]
+#[ignore]
+fn has_two_models() {
+    let model = |count| {
+        plain().check(move || {
+            let sum = Arc::new(AtomicUsize::new(0));
+            let same = sum.clone();
+            let other = thread::spawn(move || same.store(same.load(SeqCst) + 1, SeqCst));
+            sum.store(sum.load(SeqCst) + 1, SeqCst);
+            other.join().unwrap();
+            assert!(sum.load(SeqCst) >= count, "an increment is lost");
+        });
+    };
+    model(1);
+    model(2);
+}
+
+/// A schedule is of one model of its test.
+#[test]
+fn without_the_tool_a_failure_says_of_which_model_its_schedule_is() {
+    let replayed = |schedule: &str, model: Option<&str>| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--ignored", "--exact", "ends::has_two_models"]);
+        command.envs((!schedule.is_empty()).then_some(("ICB_REPLAY", schedule)));
+        command.envs(model.map(|model| ("ICB_REPLAY_MODEL", model)));
+        let output = command.output().unwrap();
+        assert!(output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let found = replayed("", None);
+    let schedule =
+        found.split("replay it with ICB_REPLAY='").nth(1).expect(&found).split('\'').next().unwrap();
+    let line = format!("\nreplay it with ICB_REPLAY='{schedule}' ICB_REPLAY_MODEL=1\n");
+    assert!(found.contains(&line), "{found}");
+    let again = replayed(schedule, Some("1"));
+    assert!(again.contains("panic: an increment is lost") && again.contains(&line), "{again}");
+    let of_the_first = replayed(schedule, Some("0"));
+    assert!(of_the_first.contains("1 passed"), "{of_the_first}");
+}
