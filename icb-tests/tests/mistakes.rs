@@ -426,7 +426,7 @@ fn stored_failures_are_listed_by_name() {
     check("list --failures pani", PASSED, &[stored]);
     check("list --failures cases::failing::panics --exact --ignored", PASSED, &[stored]);
     for (arguments, words) in [
-        ("nosuch other", "no failure is stored of a test that matches `nosuch` or `other`"),
+        ("nosuch neither", "no failure is stored of a test that matches `nosuch` or `neither`"),
         ("pani --skip lost --skip panics", "no failure is stored of a test that matches `pani`"),
         (
             "--skip a --skip e --skip i --skip o --skip u",
