@@ -427,7 +427,10 @@ fn stored_failures_are_listed_by_name() {
     check("list --failures cases::failing::panics --exact --ignored", PASSED, &[stored]);
     for (arguments, words) in [
         ("nosuch neither", "no failure is stored of a test that matches `nosuch` or `neither`"),
-        ("pani --skip lost --skip panics", "no failure is stored of a test that matches `pani`"),
+        (
+            "cases::failing::pani --skip lost --skip panics",
+            "no failure is stored of a test that matches `cases::failing::pani`",
+        ),
         (
             "--skip a --skip e --skip i --skip o --skip u",
             "no failure is stored but of the tests that --skip leaves out",
