@@ -27,13 +27,15 @@ const TABLE_SEEDS: Range<u64> = 0..65;
 /// Those that wait in loops.
 const LOOP_SEEDS: Range<u64> = 0..150;
 /// Those that wait in loops without a hint.
-const BARE_SEEDS: Range<u64> = 0..150;
+const BARE_SEEDS: Range<u64> = 0..75;
 /// Those that look under a lock in loops.
-const POLL_SEEDS: Range<u64> = 0..100;
+const POLL_SEEDS: Range<u64> = 0..50;
 const WAIT_SEEDS: Range<u64> = 0..250;
 const READER_SEEDS: Range<u64> = 0..200;
 const MIXED_SEEDS: Range<u64> = 0..250;
 const WORD_SEEDS: Range<u64> = 0..200;
+/// Those of few words that wait in loops.
+const FEW_LOOP_SEEDS: Range<u64> = 0..80;
 /// Those that call the system.
 const SYSTEM_SEEDS: Range<u64> = 0..60;
 
@@ -178,7 +180,7 @@ fn few_panics_keep_their_outcomes() {
 /// Loops that wait, next to what waits otherwise.
 #[test]
 fn few_loops_keep_their_outcomes() {
-    compared(WORD_SEEDS, dense::of_loops, with_reduction);
+    compared(FEW_LOOP_SEEDS, dense::of_loops, with_reduction);
 }
 
 /// What commutes, and who looks at it.
