@@ -32,7 +32,7 @@ const NOT_OF_COVERAGE: [(&str, &str); 4] = [
 ];
 
 /// Variables that `cargo icb` sets for the processes that it starts.
-const OWN: [&str; 10] = [
+const OWN: [&str; 11] = [
     "ICB_CHANNEL",
     "ICB_DETACHED",
     "ICB_DIRECTORY",
@@ -40,6 +40,7 @@ const OWN: [&str; 10] = [
     "ICB_JOURNAL_KEY",
     "ICB_MIN_BOUND",
     "ICB_ONCE",
+    "ICB_REPLAY_DIES",
     "ICB_RUN_OUT",
     "ICB_SWAP_",
     "ICB_TOKENS",

@@ -6,6 +6,7 @@
 //! thread, bit 30 preemption, bit 29 early).
 
 use crate::trace::{Schedule, ScheduleEntry, ThreadId};
+use std::io::Read;
 use std::ptr::NonNull;
 
 /// First bytes of a flight recorder's file.
@@ -141,6 +142,20 @@ impl Tape {
     }
 }
 
+/// The choices on a tape that was mapped from this file. `None`: there is none.
+pub(crate) fn schedule_in(file: &mut impl Read) -> Option<Schedule> {
+    let mut words = [0; HEADER];
+    file.read_exact(&mut words).ok()?;
+    if words[..MAGIC.len()] != MAGIC {
+        return None;
+    }
+    let word = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_le_bytes);
+    let length = word(&words[4 * LENGTH_WORD..][..4])?;
+    let mut records = Vec::new();
+    file.take(u64::from(length) * 4).read_to_end(&mut records).ok()?;
+    Some(Schedule::new(records.chunks_exact(4).filter_map(word).map(decode).collect()))
+}
+
 fn decode(record: u32) -> ScheduleEntry {
     if record & BRANCH != 0 {
         return ScheduleEntry::Branch { index: record & (EARLY - 1), costly: record & COSTLY != 0 };
@@ -165,6 +180,9 @@ mod tests {
         tape.run(3, true, false);
         tape.run(1, false, true);
         assert_eq!(tape.schedule().to_string(), "icb1:0*2?2!3,1~");
+        let bytes: Vec<u8> = tape.words().iter().flat_map(|word| word.to_ne_bytes()).collect();
+        assert_eq!(schedule_in(&mut &*bytes), Some(tape.schedule()));
+        assert_eq!(schedule_in(&mut &bytes[1..]), None);
         tape.clear();
         assert_eq!(tape.schedule(), Schedule::default());
         for _ in 0..20 {

@@ -480,6 +480,7 @@ fn every_failure_is_told_stored_and_replayed() {
             "FAILED cases::failing::blocks_outside: blocked outside the model: the test blocks in ",
             "FAILED cases::failing::deadlocks: deadlock: T0 is parked and nobody unparks it",
             "FAILED cases::failing::dereferences_null: abort: the process died of SIGSEGV",
+            "FAILED cases::failing::exits: abort: the process ended with exit code 3 in the middle of an execution",
             "FAILED cases::failing::fails_without_a_model: the test failed outside any model",
             "an ordinary failure",
             "FAILED cases::failing::never_ends: step limit reached: ",
@@ -488,7 +489,7 @@ fn every_failure_is_told_stored_and_replayed() {
             // The others run on.
             "proved cases::holding::counts_under_a_lock",
             "run once cases::holding::has_no_model",
-            "11 passed, 18 failed",
+            "11 passed, 19 failed",
             // The report.
             "1 preemption, found in execution ",
             "▶1         │ preempted by T1",
@@ -516,7 +517,18 @@ fn every_failure_is_told_stored_and_replayed() {
     let replayed = icb("replay cases::failing::panics");
     replayed.check(FAILED, &["│ » an execution begins", "│ » about to panic"]);
     assert_eq!(replayed.text.matches("an execution begins").count(), 1, "{}", replayed.text);
-    icb("replay aborts").check(FAILED, &["│ » an execution begins"]);
+    // Which orders it takes is told of deaths, too; some executions without one of them die in another way.
+    let lost = "T0 load count = 0 (3) before T1 store count := 1 (6)";
+    for (test, words) in [
+        ("aborts", ["│ » an execution begins", lost]),
+        ("unwinds_into_foreign_code", ["panic in a function that cannot unwind", lost]),
+        ("exits", ["It takes these orders", "T0 update count: 0 → 1 (3) before T1 update count: 1 → 2 (5)"]),
+    ] {
+        icb(&format!("replay {test}")).check(FAILED, &words);
+    }
+    // A simpler one dies in the same way.
+    let simplified = icb("test --test failing aborts --strategy random:1 --simplify 2s");
+    simplified.check(FAILED, &["only moves of steps were tried (", lost]);
     icb("list --failures")
         .check(PASSED, &["cases::failing::panics: panic: lost an increment (1 preemption)"]);
     // Schedules of which the test knows nothing: too long, and impossible.

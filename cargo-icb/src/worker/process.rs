@@ -30,7 +30,7 @@ const PATIENCE: f64 = 6.0;
 /// So many seconds more than its limit a process may be silent, in the middle of an execution.
 const MAX_LATE: f64 = 5.0;
 /// The watchdog's time where no other is set.
-const DEFAULT_WATCHDOG: f64 = 10.0;
+pub(crate) const DEFAULT_WATCHDOG: f64 = 10.0;
 
 /// What to run.
 pub(crate) struct Launch<'a> {

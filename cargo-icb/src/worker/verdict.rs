@@ -2,7 +2,7 @@
 
 use super::flight::Flight;
 use super::process::{End, ModelOutcome, Outcome};
-use icb_core::trace::{BoundReport, Failure, FailureKind, Stopped, table};
+use icb_core::trace::{BoundReport, Death, Failure, FailureKind, Stopped, signal_name, table};
 use serde::{Deserialize, Serialize};
 
 /// How libtest says that a `#[should_panic]` test has not panicked.
@@ -190,11 +190,8 @@ fn death(outcome: &Outcome, told: &ModelOutcome, recording: Option<Flight>) -> F
             FailureKind::StackOverflow,
             "a thread overflowed its stack; give threads a larger one with --stack-size".to_owned(),
         ),
-        End::Signal(signal) => (FailureKind::Abort, format!("the process died of {}", signal_name(signal))),
-        End::Code(code) => (
-            FailureKind::Abort,
-            format!("the process ended with exit code {code} in the middle of an execution"),
-        ),
+        End::Signal(signal) => (FailureKind::Abort, Death::Signal(signal).words()),
+        End::Code(code) => (FailureKind::Abort, Death::Code(code).words()),
         End::Silent | End::Stopped => {
             (FailureKind::Blocked, "the process was silent for too long and was ended".to_owned())
         }
@@ -235,34 +232,6 @@ fn last_lines(output: &str) -> String {
     let lines: Vec<&str> =
         output.lines().map(said).filter(|line| !own(line) && !is_backtrace(line)).collect();
     lines[lines.len().saturating_sub(QUOTED)..].join("\n")
-}
-
-/// The name of a signal.
-fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        5 => "SIGTRAP",
-        6 => "SIGABRT",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        7 if cfg!(target_os = "linux") => "SIGBUS",
-        10 if cfg!(target_os = "linux") => "SIGUSR1",
-        12 if cfg!(target_os = "linux") => "SIGUSR2",
-        31 if cfg!(target_os = "linux") => "SIGSYS",
-        10 if cfg!(target_os = "macos") => "SIGBUS",
-        12 if cfg!(target_os = "macos") => "SIGSYS",
-        30 if cfg!(target_os = "macos") => "SIGUSR1",
-        31 if cfg!(target_os = "macos") => "SIGUSR2",
-        other => return format!("signal {other}"),
-    };
-    name.to_owned()
 }
 
 #[cfg(test)]

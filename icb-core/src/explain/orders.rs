@@ -40,21 +40,29 @@ impl Probe<'_> {
         self.trials.run(&Trial { failure: self.failure, plan: self.plan, kept, reversed, manner })
     }
 
-    /// Runs executions that keep these orders, `without` being the one in question. The first that does not fail like
-    /// the failure.
-    fn passes(&mut self, kept: &[Edge], without: Option<Edge>) -> Option<Schedule> {
-        let reversed = without.map(|edge| (Some(edge), Manner::AsBefore));
-        let manners = reversed.into_iter().chain(MANNERS.map(|manner| (None, manner)));
-        for (reversed, manner) in manners {
-            if let Came::Passes(schedule) = self.run(kept, reversed, manner) {
-                return Some(schedule);
-            }
+    /// Runs executions that keep these orders, `without` being the one in question, up to the first that does not fail like the failure.
+    fn without(&mut self, kept: &[Edge], without: Edge) -> Without {
+        let manners = MANNERS.map(|manner| (None, manner));
+        for (reversed, manner) in [(Some(without), Manner::AsBefore)].into_iter().chain(manners) {
             if Instant::now() >= self.until {
-                break;
+                return Without::NotTried;
+            }
+            if let Came::Passes(schedule) = self.run(kept, reversed, manner) {
+                return Without::Passes(schedule);
             }
         }
-        None
+        Without::Fails
     }
+}
+
+/// What executions come to that keep all orders but one.
+enum Without {
+    /// Such a one does not fail like the failure.
+    Passes(Schedule),
+    /// None of those tried.
+    Fails,
+    /// There was no time to try all.
+    NotTried,
 }
 
 /// Finds out which orders the failure takes; its trace must hold the accesses of its steps. `None`: the execution is
@@ -88,14 +96,13 @@ pub(super) fn orders_of(
             kept = rest;
             continue;
         }
-        if Instant::now() >= probe.until {
-            complete = false;
-            witnesses.push((edge, None));
-            continue;
-        }
-        match probe.passes(&rest, Some(edge)) {
-            Some(witness) => witnesses.push((edge, Some(witness))),
-            None => {
+        match probe.without(&rest, edge) {
+            Without::Passes(witness) => witnesses.push((edge, Some(witness))),
+            Without::NotTried => {
+                complete = false;
+                witnesses.push((edge, None));
+            }
+            Without::Fails => {
                 kept = rest;
                 for come in come_to_light(&mut hidden, &kept, &edge) {
                     let place = left.partition_point(|other| turn(other) < turn(&come));

@@ -36,15 +36,18 @@ pub fn simplify(
     let mut search = Search { program, failure, best: None, executions: 0 };
     search.move_blocks(until);
     let exhausted = search.try_all(until);
-    let found = measure(&failure.schedule);
-    let now = search.best.as_ref().map_or(found, |best| measure(&best.schedule));
-    let simplified = Simplified {
-        switches: (found.1, now.1),
-        steps: (found.2, now.2),
-        executions: search.executions,
-        exhausted,
-    };
-    (search.best, simplified)
+    search.summed_up(exhausted, false)
+}
+
+/// The same, by moving blocks alone: of a program that runs each execution elsewhere, what its chooser has learned does not come back.
+pub(crate) fn move_blocks(
+    program: &mut dyn Program,
+    failure: &Failure,
+    until: Instant,
+) -> (Option<Failure>, Simplified) {
+    let mut search = Search { program, failure, best: None, executions: 0 };
+    let all_moved = search.move_blocks(until);
+    search.summed_up(false, all_moved)
 }
 
 struct Search<'a> {
@@ -55,6 +58,20 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// What it has come to.
+    fn summed_up(self, exhausted: bool, moves_only: bool) -> (Option<Failure>, Simplified) {
+        let found = measure(&self.failure.schedule);
+        let now = self.best.as_ref().map_or(found, |best| measure(&best.schedule));
+        let simplified = Simplified {
+            switches: (found.1, now.1),
+            steps: (found.2, now.2),
+            executions: self.executions,
+            exhausted,
+            moves_only,
+        };
+        (self.best, simplified)
+    }
+
     fn schedule(&self) -> &Schedule {
         &self.best.as_ref().unwrap_or(self.failure).schedule
     }
@@ -71,8 +88,9 @@ impl Search<'_> {
         simpler
     }
 
-    /// Joins each block of steps with the next or the one before of its thread, as long as that makes it simpler.
-    fn move_blocks(&mut self, until: Instant) {
+    /// Joins each block of steps with the next or the one before of its thread, as long as that makes it simpler. Whether there was time
+    /// for all.
+    fn move_blocks(&mut self, until: Instant) -> bool {
         let mut again = true;
         while again {
             again = false;
@@ -83,7 +101,7 @@ impl Search<'_> {
                 let after = (from + 1..blocks.len()).find(|&other| blocks[other].0 == thread);
                 for to in [before, after].into_iter().flatten() {
                     if Instant::now() >= until {
-                        return;
+                        return false;
                     }
                     let mut moved = blocks.clone();
                     let count = std::mem::take(&mut moved[from].1);
@@ -97,6 +115,7 @@ impl Search<'_> {
                 }
             }
         }
+        true
     }
 
     /// Runs every execution with as few preemptions. Whether all have been run.

@@ -143,7 +143,7 @@ fn note(e: &mut Execution, info: &PanicHookInfo<'_>) -> Option<PanicHook> {
         let mine = &e.threads[e.current];
         let before = mine.panic.as_ref().filter(|_| mine.unwinding);
         // Whoever catches what ends an execution that is given up may panic again and again: nobody asks why.
-        if (before.is_some() && !e.giving_up) || message.starts_with(VIOLATED) {
+        if (before.is_some() && !e.giving_up) || VIOLATED.iter().any(|words| message.starts_with(words)) {
             // Most often the process is about to abort, and what is noted dies with it: whoever watches over it shows what was printed last.
             let thread = ThreadId::new(e.current);
             if let Some(PanicNote { message, location, .. }) = before {
@@ -165,8 +165,13 @@ fn note(e: &mut Execution, info: &PanicHookInfo<'_>) -> Option<PanicHook> {
     None
 }
 
-/// How the panic begins that aborts without unwinding where unsafe code is called wrongly.
-const VIOLATED: &str = "unsafe precondition(s) violated";
+/// How the panics begin that abort without unwinding where unsafe code does what it must not.
+const VIOLATED: [&str; 4] = [
+    "unsafe precondition(s) violated",
+    "null pointer dereference occurred",
+    "misaligned pointer dereference: ",
+    "trying to construct an enum from an invalid value",
+];
 
 fn told(thread: ThreadId, location: Option<&SourceLocation>, message: &str) -> String {
     let place = location.map_or_else(String::new, |location| format!(" at {location}"));

@@ -46,4 +46,7 @@ pub struct Simplified {
     pub executions: u64,
     /// Whether every execution with so many preemptions has been tried.
     pub exhausted: bool,
+    /// Whether all those have been tried in which steps that a thread takes in a row are moved together, and no others were to be: each ends its process.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moves_only: bool,
 }

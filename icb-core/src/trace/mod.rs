@@ -3,6 +3,7 @@
 //! `cargo-icb` depends on this module only.
 
 pub mod coverage;
+mod death;
 mod explanation;
 mod failure;
 mod id;
@@ -17,6 +18,7 @@ mod strategy;
 mod summary;
 pub mod table;
 
+pub use death::{Death, signal_name};
 pub use explanation::{Explanation, Order, Simplified};
 pub use failure::{COMPUTES, DeadlockEntry, Failure, FailureKind, MemoryEvent, MemoryEventKind, RaceAccess};
 pub use id::{ObjectId, ThreadId};

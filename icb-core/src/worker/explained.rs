@@ -68,7 +68,7 @@ impl Worker {
         self.tell_explained(failure);
     }
 
-    fn tell_explained(&self, failure: Failure) {
+    pub(super) fn tell_explained(&self, failure: Failure) {
         self.channel.send(&Message::Explained { model: self.model, failure: Box::new(failure) });
     }
 

@@ -1,5 +1,6 @@
 //! Forks of this process, taken between two executions. What they do is said by whoever takes them.
 
+use crate::trace::Death;
 use std::io::{Error, ErrorKind, pipe};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -79,7 +80,7 @@ pub(super) fn end_with(parent: u32) {
     let _ = parent;
 }
 
-/// How a fork ends: nothing of its parent's is run down. Nobody unwinds into what the parent does.
+/// How a fork ends, and who has nothing more to do: nothing of its parent's is run down. Nobody unwinds into what the parent does.
 pub(super) fn do_and_end(work: impl FnOnce()) -> ! {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     // SAFETY: ends the process at once.
@@ -119,6 +120,74 @@ pub(super) unsafe fn in_a_fork<T: Copy>(
     let told = unsafe { receive_all(reader.as_fd()) };
     end(pid);
     told.ok_or(Untold::Died)
+}
+
+/// What is left of a fork that has ended, as some are expected to in the middle of their work.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Left<T> {
+    /// What it has said, one thing after another.
+    pub(super) said: Vec<Vec<T>>,
+    /// How it has ended. `None`: it had not, there was no more time.
+    pub(super) death: Option<Death>,
+}
+
+/// The same, for work that may end its process, which says things before. No core is left of it. `None`: the fork could not be made.
+///
+/// # Safety
+/// As for [`in_a_fork`].
+pub(super) unsafe fn in_a_fork_that_may_die<T: Copy>(
+    patience: Duration,
+    work: impl FnOnce(&dyn Fn(&[T])),
+) -> Option<Left<T>> {
+    let (reader, writer) = pipe().ok()?;
+    let parent = std::process::id();
+    // SAFETY: as in `in_a_fork`.
+    let pid = match unsafe { fork_unnoticed() } {
+        -1 => return None,
+        0 => {
+            drop(reader);
+            end_with(parent);
+            leave_no_core();
+            do_and_end(|| {
+                // What goes wrong here is not to be taken for what the program does.
+                let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    work(&|values| drop(send_all(writer.as_fd(), values)));
+                }));
+                if done.is_err() {
+                    // SAFETY: ends the process at once.
+                    unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+                }
+            });
+        }
+        pid => pid,
+    };
+    drop(writer);
+    let limit = (!patience.is_zero()).then(|| Instant::now() + patience);
+    let mut said = Vec::new();
+    loop {
+        let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
+        // Zero would be any time.
+        if left.is_some_and(|left| left.is_zero()) || !tells(reader.as_fd(), left.unwrap_or_default()) {
+            break;
+        }
+        // SAFETY: the fork has sent these; the caller's promise.
+        match unsafe { receive_all(reader.as_fd()) } {
+            Some(values) => said.push(values),
+            None => break,
+        }
+    }
+    Some(Left { said, death: end(pid) })
+}
+
+/// This process leaves no core when it dies, nor tells whoever collects them.
+fn leave_no_core() {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: plain system calls.
+    unsafe {
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+        #[cfg(target_os = "linux")]
+        libc::prctl(libc::PR_SET_DUMPABLE, 0);
+    }
 }
 
 /// Why a fork has told nothing.
@@ -181,13 +250,18 @@ impl<Q> Drop for Asked<Q> {
     }
 }
 
-/// Ends a fork of this process that has not been waited for: what it would do now is of no use.
-pub(super) fn end(pid: libc::pid_t) {
-    // SAFETY: plain system calls; a null status is allowed.
+/// Ends a fork of this process that has not been waited for: what it would do now is of no use. How it had ended before, if it had.
+pub(super) fn end(pid: libc::pid_t) -> Option<Death> {
+    let mut status = 0;
+    // SAFETY: plain system calls; the status is written to.
     unsafe {
         libc::kill(pid, libc::SIGKILL);
-        while libc::waitpid(pid, std::ptr::null_mut(), 0) == -1 && retry().is_ok() {}
+        while libc::waitpid(pid, &raw mut status, 0) == -1 && retry().is_ok() {}
     }
+    if libc::WIFEXITED(status) {
+        return Some(Death::Code(libc::WEXITSTATUS(status)));
+    }
+    Some(Death::Signal(libc::WTERMSIG(status))).filter(|death| *death != Death::Signal(libc::SIGKILL))
 }
 
 /// Waits until there is something to read, or the other end is closed. `false`: not for so long.
@@ -333,5 +407,31 @@ mod tests {
             assert_eq!(in_a_fork(Duration::from_millis(20), wait), Err(Untold::NotYet));
         }
         assert_eq!(number, 1);
+    }
+
+    #[test]
+    fn how_a_fork_dies_is_known_and_what_it_has_said() {
+        let left = |work: &dyn Fn()| {
+            let say_and_do = |say: &dyn Fn(&[u8])| {
+                say(&[1, 2]);
+                work();
+                say(&[]);
+            };
+            // SAFETY: numbers lead nowhere; some of the forks end.
+            let left = unsafe { in_a_fork_that_may_die(Duration::from_millis(500), say_and_do) }.unwrap();
+            assert_eq!(left.said[0], [1, 2]);
+            (left.said.len(), left.death)
+        };
+        assert_eq!(left(&|| {}), (2, Some(Death::Code(0))));
+        assert_eq!(left(&|| std::process::abort()), (1, Some(Death::Signal(libc::SIGABRT))));
+        // SAFETY: ends the fork.
+        assert_eq!(left(&|| unsafe { libc::_exit(3) }), (1, Some(Death::Code(3))));
+        // It has not died of the program.
+        assert_eq!(left(&|| panic!("an error")), (1, None));
+        let wait = || {
+            // SAFETY: waits for a signal.
+            let _ = unsafe { libc::pause() };
+        };
+        assert_eq!(left(&wait), (1, None));
     }
 }

@@ -6,6 +6,7 @@ mod beside;
 mod board;
 mod builder;
 mod channel;
+mod deaths;
 mod environment;
 mod explained;
 #[cfg_attr(not(unix), path = "no_fork.rs")]

@@ -1,5 +1,6 @@
 //! What `fork.rs` is where there are no forks.
 
+use crate::trace::Death;
 use std::time::Duration;
 
 /// Nobody tells any.
@@ -38,9 +39,35 @@ pub(super) unsafe fn in_a_fork<T: Copy>(_: Duration, _: impl FnOnce() -> Vec<T>)
     Err(Untold::NotBegun)
 }
 
+/// Ends this process when the work is done.
+pub(super) fn do_and_end(work: impl FnOnce()) -> ! {
+    work();
+    std::process::exit(0)
+}
+
 /// It cannot be made.
 pub(super) fn in_a_fork_to_bytes(_: Duration, _: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>, Untold> {
     Err(Untold::NotBegun)
+}
+
+/// What would be left of a fork.
+#[derive(Debug)]
+pub(super) struct Left<T> {
+    /// What it has said.
+    pub(super) said: Vec<Vec<T>>,
+    /// How it has ended.
+    pub(super) death: Option<Death>,
+}
+
+/// It cannot be made.
+///
+/// # Safety
+/// None is needed.
+pub(super) unsafe fn in_a_fork_that_may_die<T: Copy>(
+    _: Duration,
+    _: impl FnOnce(&dyn Fn(&[T])),
+) -> Option<Left<T>> {
+    None
 }
 
 /// A fork that would wait until it is asked something.

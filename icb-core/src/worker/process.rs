@@ -2,6 +2,7 @@
 
 use super::builder::{OnRace, ReductionKind};
 use super::channel::Channel;
+use super::fork;
 use super::isolated::{Isolated, Knowledge};
 use super::printed::Printed;
 use super::replayed::{Replayed, explain};
@@ -23,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Stack beyond what the threads have, where one execution is replayed: for taking backtraces.
-const REPLAY_RESERVE: usize = 512 * 1024;
+pub(super) const REPLAY_RESERVE: usize = 512 * 1024;
 
 /// So many other assignments of random numbers are tried, to see whether a test depends on them.
 const OTHER_SEEDS: u64 = 3;
@@ -76,7 +77,14 @@ impl Worker {
             Some(schedule) => {
                 // Whatever the search allowed.
                 self.settings.max_early = Some(u32::MAX);
-                self.replay(f, &schedule)
+                match self.settings.replay_dies {
+                    Some(death) => {
+                        self.explain_death(f, &schedule, death);
+                        // Nobody asks what the test does afterwards.
+                        fork::do_and_end(|| ())
+                    }
+                    None => self.replay(f, &schedule),
+                }
             }
             None => self.search_for_least(f),
         };
@@ -120,7 +128,7 @@ impl Worker {
         self.settings.max_early.unwrap_or(of_bound)
     }
 
-    fn program(&self, f: &Closure, stack_reserve: usize) -> CoroutineProgram {
+    pub(super) fn program(&self, f: &Closure, stack_reserve: usize) -> CoroutineProgram {
         let settings = self.runtime_settings();
         let stack_reserve = stack_reserve.max(settings.stack_reserve);
         let settings = runtime::Settings { stack_reserve, ..settings };

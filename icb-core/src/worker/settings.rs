@@ -4,7 +4,7 @@
 
 use super::builder::{OnRace, ReductionKind};
 use crate::program::Granularity;
-use crate::trace::{STACK_SIZES, Schedule, Shard, StrategyKind};
+use crate::trace::{Death, STACK_SIZES, Schedule, Shard, StrategyKind};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -87,6 +87,8 @@ pub(super) struct Settings {
     pub(super) replay: Option<Schedule>,
     /// Which model of the test is replayed: the others only lead there. `None`: all are.
     pub(super) replay_model: Option<u32>,
+    /// The process that has replayed it has died so: this one finds out what it takes, and runs nothing itself.
+    pub(super) replay_dies: Option<Death>,
     /// Where messages are appended.
     pub(super) channel: Option<PathBuf>,
     /// Where frontiers and the flight recorder are kept.
@@ -136,6 +138,7 @@ impl Default for Settings {
             simplify: Duration::ZERO,
             replay: None,
             replay_model: None,
+            replay_dies: None,
             channel: None,
             directory: None,
         }
@@ -148,11 +151,12 @@ impl Settings {
     /// # Errors
     /// As [`apply`](Self::apply).
     pub(super) fn apply_defaults(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), String> {
-        const STEERING: [&str; 8] = [
+        const STEERING: [&str; 9] = [
             "ICB_SHARD",
             "ICB_MIN_BOUND",
             "ICB_REPLAY",
             "ICB_REPLAY_MODEL",
+            "ICB_REPLAY_DIES",
             "ICB_TOKENS",
             "ICB_JOURNAL_KEY",
             "ICB_CHANNEL",
@@ -216,6 +220,7 @@ impl Settings {
         given.take("ICB_RUN_OUT", &mut self.run_out, switch)?;
         given.take("ICB_REPLAY", &mut self.replay, some(parsed))?;
         given.take("ICB_REPLAY_MODEL", &mut self.replay_model, some(number))?;
+        given.take("ICB_REPLAY_DIES", &mut self.replay_dies, some(parsed))?;
         given.take("ICB_SHARD", &mut self.shard, some(parsed))?;
         self.tokens = lookup("ICB_TOKENS").map(PathBuf::from);
         if let Some(text) = lookup("ICB_SPILL") {

@@ -112,6 +112,9 @@ fn simplified(out: &mut Rendered, explanation: &Explanation) {
     };
     let effort = if simplified.exhausted {
         format!("no execution with as few preemptions is simpler ({} tried)", simplified.executions)
+    } else if simplified.moves_only {
+        let tried = count_of(simplified.executions, "execution");
+        format!("only moves of steps were tried ({tried}), as each such failure ends its process")
     } else {
         format!("the time was over after {}", count_of(simplified.executions, "execution"))
     };
