@@ -220,7 +220,11 @@ impl<'m, M: Model> ModelProgram<'m, M> {
             return Some(End::GivenUp);
         }
         if run.step_count >= self.max_steps {
-            let words = format!("one execution took more than {} steps", self.max_steps);
+            let steps = if self.max_steps == 1 { "step" } else { "steps" };
+            let words = format!(
+                "one execution took more than {} {steps}: the model may never end, or max_steps is too small for it",
+                self.max_steps
+            );
             return Some(fail(FailureKind::StepLimit, words, run));
         }
         let only = prospects.enabled.first().filter(|&t| !told && prospects.enabled.is_only(t));
