@@ -262,6 +262,18 @@ impl Handle {
         self.perform_shortly(&init, Action::ReadUnlock, Location::caller())
     }
 
+    /// Where it matters whether the lock is held when somebody comes to write: takes it, or says that its caller waits (`Refused`), who has to
+    /// [`write_lock`](Self::write_lock) then. `None`: it does not matter.
+    #[track_caller]
+    pub fn come_to_write(&self, init: ObjectInit) -> Option<Effect> {
+        running()?.with(|e| {
+            let says_so = e.writers_say_so();
+            e.threads.mine().comes_to_write = says_so;
+            says_so.then_some(())
+        })?;
+        self.perform(init, Action::TryWriteLock)
+    }
+
     /// [`perform`](Self::perform) for `WriteLock`.
     #[track_caller]
     pub fn write_lock(&self, init: ObjectInit) -> Option<Effect> {
