@@ -3,6 +3,8 @@
 
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
@@ -13,10 +15,6 @@ struct Region {
 }
 
 static IMAGE: OnceLock<Vec<Region>> = OnceLock::new();
-
-/// Images that are larger than this (huge static arrays) are not copied; their statics are not restored.
-#[cfg(target_os = "linux")]
-const MAX_IMAGE_BYTES: usize = 256 << 20;
 
 #[cfg(target_os = "linux")]
 #[used]
@@ -36,6 +34,7 @@ fn writable_regions() -> Option<Vec<Region>> {
     let program = program.to_str()?;
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let mut ranges: Vec<(usize, usize)> = Vec::new();
+    let mut mappings = Vec::new();
     let mut end_of_image = 0;
     for line in maps.lines() {
         let mut fields = line.split_ascii_whitespace();
@@ -48,6 +47,7 @@ fn writable_regions() -> Option<Vec<Region>> {
         if in_image {
             end_of_image = end;
             if permissions.starts_with("rw") {
+                mappings.push((start, end, anonymous));
                 // A variable may begin in one mapping and end in the next.
                 match ranges.last_mut() {
                     Some((_, before)) if *before == start => *before = end,
@@ -56,17 +56,61 @@ fn writable_regions() -> Option<Vec<Region>> {
             }
         }
     }
-    if ranges.iter().map(|(start, end)| end - start).sum::<usize>() > MAX_IMAGE_BYTES {
-        return None;
-    }
-    let copy = |&(start, end): &(usize, usize)| {
-        let mut bytes = vec![0; end - start];
-        // SAFETY: the range is mapped, readable memory of this process, no other thread runs before `main`, and
-        // the copy is a fresh block of the same length.
-        unsafe { std::ptr::copy_nonoverlapping(start as *const u8, bytes.as_mut_ptr(), end - start) };
-        Region { start, bytes }
+    let pages = fs::File::open("/proc/self/pagemap").ok().filter(tells_of_this_process);
+    let take = |&(start, end): &(usize, usize)| {
+        let mut region = Region { start, bytes: vec![0; end - start] };
+        let inside = mappings.iter().filter(|(first, ..)| (start..end).contains(first));
+        for &(first, end, anonymous) in inside {
+            let used = pages.as_ref().filter(|_| anonymous).and_then(|pages| used_pages(pages, first, end));
+            match used {
+                Some(used) => used.into_iter().for_each(|(first, end)| region.take(first, end)),
+                None => region.take(first, end),
+            }
+        }
+        region
     };
-    Some(ranges.iter().map(copy).collect())
+    Some(ranges.iter().map(take).collect())
+}
+
+#[cfg(target_os = "linux")]
+impl Region {
+    /// Takes the bytes from here up to there, which are a part of it.
+    fn take(&mut self, first: usize, end: usize) {
+        let bytes = &mut self.bytes[first - self.start..end - self.start];
+        // SAFETY: the range is mapped, readable memory of this process, no other thread runs before `main`, and
+        // the copy is a part of a fresh block, as long.
+        unsafe { std::ptr::copy_nonoverlapping(first as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+    }
+}
+
+/// Whether a page that is in use counts as such: an emulator may pass on what the system says of its own addresses.
+#[cfg(target_os = "linux")]
+fn tells_of_this_process(pages: &fs::File) -> bool {
+    let here = std::hint::black_box(0u8);
+    let here = (&raw const here).addr();
+    used_pages(pages, here & !0xfff, here | 0xfff).is_some_and(|used| !used.is_empty())
+}
+
+/// The pages of anonymous memory that have been touched, each from here up to there: all others are zero, and take no memory as long as they are not looked
+/// at. `None` if the system does not say.
+#[cfg(target_os = "linux")]
+fn used_pages(pages: &fs::File, start: usize, end: usize) -> Option<Vec<(usize, usize)>> {
+    /// In the word of a page: it is in memory, or has been swapped out.
+    const USED: u64 = 0b11 << 62;
+    /// Words that are read at a time.
+    const BATCH: usize = 4_096;
+    // SAFETY: it has no preconditions.
+    let size = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok().filter(|&size| size > 0)?;
+    let mut used = Vec::new();
+    let mut words = [0; BATCH * size_of::<u64>()];
+    for first in (start..end).step_by(BATCH * size) {
+        let words = &mut words[..(end - first).div_ceil(size).min(BATCH) * size_of::<u64>()];
+        pages.read_exact_at(words, (first / size * size_of::<u64>()) as u64).ok()?;
+        let each = words.chunks_exact(size_of::<u64>()).zip((first..end).step_by(size));
+        let is_used = |word: &[u8]| word.try_into().is_ok_and(|word| u64::from_ne_bytes(word) & USED != 0);
+        used.extend(each.filter(|(word, _)| is_used(word)).map(|(_, page)| (page, end.min(page + size))));
+    }
+    Some(used)
 }
 
 /// The bytes that the image held at an address before `main`, if it lies in the image.

@@ -162,22 +162,19 @@ impl Execution {
     fn fail_by_race(&mut self, hooked: Hooked, earlier: EarlierAccess) {
         let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
         let second = self.memory_access(earlier.address, self.current, hooked.write, hooked.place);
-        self.fail_by_unordered([first, second], ["", ""], Some(earlier.address));
+        let told = [side(&first, verb(&first)), side(&second, verb(&second))];
+        self.fail_by_unordered([first, second], told, Some(earlier.address));
     }
 
-    /// Two accesses race, the earlier one first. `kinds`: what stands before the word for each. `memory`: an address in plain memory, which has no
-    /// name of its own.
+    /// Two accesses race, the earlier one first. `told`: the same in words. `memory`: an address in plain memory, which has no name of its own.
     pub(super) fn fail_by_unordered(
         &mut self,
         accesses: [RaceAccess; 2],
-        kinds: [&str; 2],
+        told: [String; 2],
         memory: Option<usize>,
     ) {
-        let told = |index: usize| {
-            let access: &RaceAccess = &accesses[index];
-            side(access, &format!("{}{}", kinds[index], verb(access)))
-        };
-        let mut message = format!("{} and {} are not ordered by happens-before", told(0), told(1));
+        let [first, second] = told;
+        let mut message = format!("{first} and {second} are not ordered by happens-before");
         let memory = memory.filter(|_| self.observer.is_some());
         if let Some(variable) = memory.and_then(|address| super::allocator::aside(|| static_words(address))) {
             message += &format!(", in {variable}");
@@ -349,11 +346,12 @@ fn is_engine_frame(frame: &Frame) -> bool {
     frame.function.trim_start_matches('<').starts_with("icb_core::") || is_of_package(frame, "icb-core")
 }
 
-/// Whether the function drops a value of the mirrored library, which it does field by field.
+/// Whether the function drops a value of the mirrored library, which it does field by field. (Of an `Arc` or `Weak` see [`tells_owner`].)
 fn drops_own_value(frame: &Frame) -> bool {
     let name = &frame.function;
     let in_place = ["drop_in_place<icb_std::", "drop_in_place::<icb_std::"];
-    in_place.into_iter().any(|begin| name.contains(begin)) || name.starts_with("drop_slow<icb_std::")
+    let dropped = in_place.into_iter().find_map(|begin| name.split_once(begin)).map(|(_, rest)| rest);
+    dropped.is_some_and(|rest| !rest.starts_with("sync::arc::")) || name.starts_with("drop_slow<icb_std::")
 }
 
 fn is_hook(frame: &Frame) -> bool {
@@ -387,7 +385,8 @@ mod tests {
             ("<icb_std::sync::arc::Arc<T> as core::clone::Clone>::clone", "", false),
             ("clone<u8>", "/home/a/icb/icb-std/src/sync/arc/weak.rs", false),
             ("lock<u8>", "/home/a/icb/icb-std/src/sync/mutex.rs", true),
-            ("drop_in_place<icb_std::sync::arc::Arc<u8>>", "/rustc/0/library/core/src/ptr/mod.rs", true),
+            ("drop_in_place<icb_std::sync::arc::Arc<u8>>", "/rustc/0/library/core/src/ptr/mod.rs", false),
+            ("drop_in_place<icb_std::thread::Thread>", "/rustc/0/library/core/src/ptr/mod.rs", true),
             ("mine", "src/sync/arc/mod.rs", true),
         ] {
             assert_eq!(tells_owner(&frame(function, file)), tells, "{function} {file}");

@@ -3,13 +3,17 @@
 //! of a variable some of whose plain accesses not all threads have seen take a longer way, on which they are compared with those; all others take the
 //! usual one. Which of the uses of a variable were writes is written down only from when it was found to matter: an execution in which a plain read is not
 //! ordered with a use is run once more. Nothing of this where what races becomes a scheduling point (`on_race(Promote)`).
+//!
+//! The same for the handles of locks, condition variables, barriers and `Once`s: an object that is made anew where another one lies (`*place = Mutex::new(0)`), or
+//! moved there, is written as plain memory, and nobody may use the one or the other meanwhile. (Plain reads of a handle, which move an object away, are not compared.)
 
 use super::accesses::{GRANULE, Hooked};
-use super::address_map::{ASIDE, Kind, alive, key};
+use super::address_map::{ASIDE, ByAddress, Kind, alive, key};
 use super::allocator::aside;
 use super::atomics::AtomicRef;
 use super::execution::Execution;
-use super::memory_troubles::Owner;
+use super::memory_troubles::{Owner, side, verb};
+use super::object::Handle;
 use super::threads::Life;
 use crate::memory::race::Earlier;
 use crate::memory::shadow::{EarlierAccess, MemoryAccess};
@@ -27,6 +31,8 @@ pub(super) struct Mixed {
     takes_long_way: bool,
     /// By object.
     variables: Vec<Option<Variable>>,
+    /// Handles in memory that others reach: the objects that they stand for, by address.
+    handles: ByAddress<ObjectId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +49,14 @@ impl Mixed {
         self.is_on = is_on;
         if is_on {
             self.variables.clear();
+            self.handles.clear();
             self.takes_long_way = false;
         }
+    }
+
+    /// Other things come to lie here.
+    pub(super) fn forget_handles(&mut self, start: usize, size: usize) {
+        self.handles.retain(|&address, _| !(start..start + size).contains(&address));
     }
 
     fn get(&self, object: ObjectId) -> Option<Variable> {
@@ -146,6 +158,11 @@ impl Execution {
                     self.check_with_atomic(object, hooked);
                 }
             }
+            if hooked.write
+                && let Some(&object) = self.mixed.handles.get(&start)
+            {
+                self.handle_is_written(object, hooked);
+            }
         }
         self.shadow.met_atomics = granules;
         self.shadow.met_atomics.clear();
@@ -182,6 +199,79 @@ impl Execution {
         }
     }
 
+    /// The running thread has just used an object by the handle that lies here. What it has acquired by that counts.
+    #[cold]
+    pub(super) fn look_at_handle(&mut self, id: ObjectId, address: usize) {
+        if self.end.is_some() || self.giving_up {
+            return;
+        }
+        if !self.objects[id.index()].is_of_program() {
+            self.objects[id.index()].home = address;
+            return;
+        }
+        if self.is_on_private_stack(address) {
+            return;
+        }
+        let size = size_of::<Handle>();
+        if self.mixed.handles.get(&address) != Some(&id) {
+            aside(|| {
+                self.shadow.enter_atomic(address, size);
+                self.mixed.handles.insert(address, id);
+            });
+        }
+        let me = self.current;
+        let clock = &self.threads[me].clock.clock;
+        let access = MemoryAccess { address, size, write: false, thread: me, clock, place: 0 };
+        match self.shadow.unordered_with_atomic(&access) {
+            Some(earlier) => self.between_steps(|e| e.used_while_written(id, earlier)),
+            None => {
+                let settled = self.is_seen_by_all(address, size);
+                self.objects[id.index()].home = if settled { address } else { 0 };
+            }
+        }
+    }
+
+    /// The running thread writes, as plain memory, over the handle of this object.
+    #[cold]
+    fn handle_is_written(&mut self, id: ObjectId, hooked: Hooked) {
+        let object = &mut self.objects[id.index()];
+        object.home = 0;
+        let unordered = object.uses.first_beyond(&self.threads[self.current].clock.clock);
+        let Some(thread) = unordered.filter(|_| self.end.is_none()) else { return };
+        if self.owner(hooked.place) == Owner::Own || self.own_code_runs() {
+            return;
+        }
+        let first = self.earlier_use(id, Earlier { thread, write: false });
+        let second = self.memory_access(hooked.address, self.current, true, hooked.place);
+        let words = format!("use of {}", self.objects[id.index()].in_words());
+        let told = [side(&first, &words), side(&second, "write")];
+        self.fail_by_unordered([first, second], told, Some(hooked.address));
+    }
+
+    /// An object has been used by a handle that was written as plain memory, and nothing orders that.
+    #[cold]
+    fn used_while_written(&mut self, id: ObjectId, earlier: EarlierAccess) {
+        if !self.is_of_program(earlier.place) {
+            return;
+        }
+        let first = self.memory_access(earlier.address, earlier.thread, true, earlier.place);
+        let second = self.this_step(false);
+        let words = format!("use of {}", self.objects[id.index()].in_words());
+        let told = [side(&first, "write"), side(&second, &words)];
+        self.fail_by_unordered([first, second], told, Some(earlier.address));
+    }
+
+    /// What the running thread has just done, in a step.
+    fn this_step(&mut self, write: bool) -> RaceAccess {
+        let mut access = RaceAccess::new(ThreadId::new(self.current), write);
+        if self.observer.is_some() {
+            access.backtrace = self.backtrace();
+            access.location = self.threads[self.current].location.and_then(Place::location);
+            access.after_steps = Some(self.step_count - 1);
+        }
+        access
+    }
+
     /// An atomic access of the running thread is not ordered with an earlier plain one.
     #[cold]
     fn races_with_plain(&mut self, earlier: EarlierAccess, write: bool) {
@@ -189,13 +279,9 @@ impl Execution {
             return;
         }
         let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
-        let mut second = RaceAccess::new(ThreadId::new(self.current), write);
-        if self.observer.is_some() {
-            second.backtrace = self.backtrace();
-            second.location = self.threads[self.current].location.and_then(Place::location);
-            second.after_steps = Some(self.step_count - 1);
-        }
-        self.fail_by_unordered([first, second], ["plain ", "atomic "], Some(earlier.address));
+        let second = self.this_step(write);
+        let told = [told("plain", &first), told("atomic", &second)];
+        self.fail_by_unordered([first, second], told, Some(earlier.address));
     }
 
     /// A plain access of the running thread is not ordered with an earlier atomic one.
@@ -209,6 +295,12 @@ impl Execution {
             false => self.earlier_use(id, earlier),
         };
         let second = self.memory_access(hooked.address, self.current, hooked.write, hooked.place);
-        self.fail_by_unordered([first, second], ["atomic ", "plain "], Some(hooked.address));
+        let told = [told("atomic", &first), told("plain", &second)];
+        self.fail_by_unordered([first, second], told, Some(hooked.address));
     }
+}
+
+/// An access of a kind in words.
+fn told(kind: &str, access: &RaceAccess) -> String {
+    side(access, &format!("{kind} {}", verb(access)))
 }

@@ -179,6 +179,7 @@ impl Handle {
         let object = self.resolve(running, &init, location);
         let effect = perform(running, Operation::new(action, object), location, false);
         self.check_freed(running, &init, location);
+        self.compare_with_plain(running, object);
         Some(effect)
     }
 
@@ -194,6 +195,7 @@ impl Handle {
         let Some(running) = running() else { return outside(init, location) };
         let object = self.resolve(running, init, location);
         let effect = perform_here(running, || Operation::new(action, object), location, changed);
+        self.compare_with_plain(running, object);
         Some(effect)
     }
 
@@ -218,6 +220,15 @@ impl Handle {
         if self.word.load(Ordering::Relaxed) == FREED && !running.quickly(|e| e.giving_up) {
             gone(running, init, location);
             halt(running);
+        }
+    }
+
+    /// The thread has just performed an operation on the object by this handle, which may lie in memory that is written over as plain memory.
+    #[inline(always)]
+    fn compare_with_plain(&self, running: &Running, object: ObjectId) {
+        let address = std::ptr::from_ref(self).addr();
+        if running.quickly(|e| e.mixed.is_on && e.objects[object.index()].home != address) {
+            running.with(|e| e.look_at_handle(object, address));
         }
     }
 
@@ -251,6 +262,18 @@ impl Handle {
         self.perform_shortly(&init, Action::ReadUnlock, Location::caller())
     }
 
+    /// Where it matters whether the lock is held when somebody comes to write: takes it, or says that its caller waits (`Refused`), who has to
+    /// [`write_lock`](Self::write_lock) then. `None`: it does not matter.
+    #[track_caller]
+    pub fn come_to_write(&self, init: ObjectInit) -> Option<Effect> {
+        running()?.with(|e| {
+            let says_so = e.writers_say_so();
+            e.threads.mine().comes_to_write = says_so;
+            says_so.then_some(())
+        })?;
+        self.perform(init, Action::TryWriteLock)
+    }
+
     /// [`perform`](Self::perform) for `WriteLock`.
     #[track_caller]
     pub fn write_lock(&self, init: ObjectInit) -> Option<Effect> {
@@ -266,7 +289,9 @@ impl Handle {
         let location = Location::caller();
         let Some(running) = running() else { return outside(&init, location) };
         let object = self.resolve(running, &init, location);
-        Some(perform(running, Operation::new(action, object), location, flag))
+        let effect = perform(running, Operation::new(action, object), location, flag);
+        self.compare_with_plain(running, object);
+        Some(effect)
     }
 
     /// [`perform_with`](Self::perform_with) for `Unlock`. `guarded`: the bytes of what the mutex guards, if that is a value that keeps nothing elsewhere; else
@@ -308,7 +333,10 @@ impl Handle {
         let other = mutex.resolve(running, &mutex_init, location);
         let object = self.resolve(running, &init, location);
         let takes = || Operation::with_other(Action::Reacquire { timed }, object, other);
-        Some(perform_here(running, takes, location, false))
+        let effect = perform_here(running, takes, location, false);
+        self.compare_with_plain(running, object);
+        mutex.compare_with_plain(running, other);
+        Some(effect)
     }
 
     /// Like [`perform`](Self::perform) for a receive that may expire after `timeout`.

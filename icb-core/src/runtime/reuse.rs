@@ -74,6 +74,7 @@ impl Execution {
         if self.accesses_hooked {
             self.shadow.renew(start, size);
             self.foreign.forget_variables(start, size);
+            self.mixed.forget_handles(start, size);
         }
     }
 }

@@ -6,6 +6,8 @@ use super::image;
 
 /// Variables that are larger are kept in pieces.
 const MAX_WHOLE: usize = 1 << 20;
+/// The same where what uses them is not told.
+const MAX_WHOLE_UNTOLD: usize = 256 << 20;
 
 /// The size of a piece.
 const PIECE: usize = 1 << 16;
@@ -47,9 +49,10 @@ impl AtEnd {
     }
 }
 
-/// What is kept of a variable when something at this address in it is used: all of it, or a piece of a large one, where all that uses the others is told.
+/// What is kept of a variable when something at this address in it is used: all of it, or a piece of a large one, where all that uses the others is told (or would take too long to compare).
 fn piece((start, size): (usize, usize), address: usize) -> (usize, usize) {
-    if size <= MAX_WHOLE || !accesses::instrumented() {
+    let most = if accesses::instrumented() { MAX_WHOLE } else { MAX_WHOLE_UNTOLD };
+    if size <= most {
         return (start, size);
     }
     let offset = (address - start) / PIECE * PIECE;

@@ -242,6 +242,8 @@ pub(crate) struct Thread {
     pub(crate) in_hook: bool,
     /// The mirrored library tells of an access that it makes for whoever has called it.
     pub(crate) on_behalf: bool,
+    /// What it is about to try is what it does first of all to write: it waits then.
+    pub(crate) comes_to_write: bool,
     /// It is in a function that its caller takes for one of C: it cannot be unwound.
     pub(crate) in_foreign: bool,
     /// It must be unwound as soon as it can be.
@@ -334,6 +336,7 @@ impl Default for Thread {
             stack_top: 0,
             in_hook: false,
             on_behalf: false,
+            comes_to_write: false,
             in_foreign: false,
             unwinds_late: false,
             locals: Vec::new(),
@@ -444,6 +447,7 @@ impl Thread {
         self.stack_top = 0;
         self.in_hook = false;
         self.on_behalf = false;
+        self.comes_to_write = false;
         self.in_foreign = false;
         self.unwinds_late = false;
         self.spurious_failures = 0;

@@ -47,6 +47,30 @@ impl Object {
             _ => self.uses.first_beyond(seen).map(|thread| Earlier { thread, write: false }),
         }
     }
+
+    /// Whether it is a part of the program's own memory, with a handle.
+    pub(super) fn is_of_program(&self) -> bool {
+        matches!(
+            self.state,
+            State::Mutex { .. }
+                | State::RwLock { .. }
+                | State::Condvar
+                | State::Barrier { .. }
+                | State::Once(_)
+        )
+    }
+
+    pub(super) fn in_words(&self) -> &'static str {
+        match self.state {
+            State::Cell(_) => "a cell",
+            State::Mutex { .. } => "a Mutex",
+            State::RwLock { .. } => "an RwLock",
+            State::Condvar => "a Condvar",
+            State::Barrier { .. } => "a Barrier",
+            State::Once(_) => "a Once",
+            _ => "an atomic variable",
+        }
+    }
 }
 
 impl Execution {
@@ -86,15 +110,7 @@ impl Execution {
         if self.end.is_some() || self.giving_up {
             return;
         }
-        let used = match self.objects[object.index()].state {
-            State::Cell(_) => "a cell",
-            State::Mutex { .. } => "a Mutex",
-            State::RwLock { .. } => "an RwLock",
-            State::Condvar => "a Condvar",
-            State::Barrier { .. } => "a Barrier",
-            State::Once(_) => "a Once",
-            _ => "an atomic variable",
-        };
+        let used = self.objects[object.index()].in_words();
         let first = self.earlier_use(object, earlier);
         self.fail_by_free(first, &format!("{used} in it has been used"), "use", block);
     }

@@ -144,6 +144,9 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        if let Some(Effect::Done) = self.core.handle.come_to_write(self.init()) {
+            return RwLockWriteGuard::new(self, None);
+        }
         while let Some(effect) = self.core.handle.write_lock(self.init()) {
             if effect != Effect::Refused {
                 return RwLockWriteGuard::new(self, None);

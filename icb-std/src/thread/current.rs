@@ -93,6 +93,7 @@ impl Clone for Thread {
 impl Drop for Thread {
     #[inline]
     fn drop(&mut self) {
+        door::handle_used(self);
         if self.held().is_some() {
             // SAFETY: `hold` has made it from a box, and every handle has its own.
             drop(unsafe { Box::from_raw(self.inner.cast::<Held>().as_ptr()) });

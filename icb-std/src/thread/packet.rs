@@ -228,6 +228,7 @@ impl<T> Drop for JoinInner<'_, T> {
     /// Nobody has joined it. Whether it has ended decides who drops its result, which is a step where that does something.
     #[inline]
     fn drop(&mut self) {
+        door::handle_used(self);
         if let Some(thread) = self.0.of_this_execution() {
             if ::std::mem::needs_drop::<T>() {
                 door::look_at_end(thread);

@@ -340,6 +340,35 @@ fn readers_wait_behind_a_writer_that_has_waited_and_reads() {
                 Some((FailureKind::Deadlock, 0)),
             ),
             (
+                "it has waited for somebody who was stopped",
+                || {
+                    let lock = Arc::new(RwLock::new(()));
+                    let other = lock.clone();
+                    let writer = thread::spawn(move || drop(other.write().unwrap()));
+                    thread::spawn(|| ()).join().unwrap();
+                    let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+                    drop(lock.read().unwrap());
+                    drop(guard);
+                    writer.join().unwrap();
+                },
+                Some((FailureKind::Deadlock, 1)),
+            ),
+            (
+                "another one has come while it wrote",
+                || {
+                    let lock = Arc::new(RwLock::new(()));
+                    let other = lock.clone();
+                    let guard = lock.write().unwrap();
+                    let writer = thread::spawn(move || drop(other.write().unwrap()));
+                    thread::spawn(|| ()).join().unwrap();
+                    let guard = RwLockWriteGuard::downgrade(guard);
+                    drop(lock.read().unwrap());
+                    drop(guard);
+                    writer.join().unwrap();
+                },
+                Some((FailureKind::Deadlock, 0)),
+            ),
+            (
                 "it has waited, and nobody needs to read",
                 || {
                     let lock = Arc::new(RwLock::new(0));

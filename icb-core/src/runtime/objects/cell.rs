@@ -5,6 +5,7 @@ use crate::clock::VectorClock;
 use crate::memory::race::{DataClock, Earlier};
 use crate::program::Place;
 use crate::runtime::execution::Execution;
+use crate::runtime::memory_troubles::{side, verb};
 use crate::trace::{Access, Action, Frame, Mode, ObjectId, Operation, RaceAccess, SourceLocation, ThreadId};
 
 /// State of a cell.
@@ -68,7 +69,8 @@ impl Execution {
         }
         let (first, second) =
             (self.race_access(cell, earlier.thread, earlier.write), self.race_access(cell, me, write));
-        self.fail_by_unordered([first, second], ["", ""], None);
+        let told = [side(&first, verb(&first)), side(&second, verb(&second))];
+        self.fail_by_unordered([first, second], told, None);
         true
     }
 

@@ -42,6 +42,8 @@ pub(crate) struct Object {
     pub(super) clock: VectorClock,
     /// When each thread has used it last, by the thread's own clock before it let go of anything with that.
     pub(super) uses: VectorClock,
+    /// Where the handle lies by which it was used last; zero if what is known of that as plain memory matters to those who use it (see `mixed`).
+    pub(super) home: usize,
     pub(super) state: State,
     /// Of a condvar those who wait on it; of an `RwLock` writers that have come while there were readers. (Here, and not a part of the
     /// state, so that the memory stays with the slot, whatever it becomes.)
@@ -94,6 +96,7 @@ impl Object {
         self.hash = ObjectHash::default();
         self.sync.clear();
         self.uses.clear();
+        self.home = 0;
         self.waiters.clear();
         self.readers.clear();
         match (&mut self.state, class) {

@@ -6,8 +6,9 @@
 
 //!
 //! A writer that has waited leaves the mark that writers wait, also where it was the only one. While it writes nobody asks. But if it then
-//! goes on as a reader (`downgrade`), others who come to read wait until it is gone. Whether it has waited is asked of the clocks: if nothing
-//! says that the lock was free when it came, then in some execution it was not.
+//! goes on as a reader (`downgrade`), others who come to read wait until it is gone, and so they do where another writer has come before that. Whether
+//! one comes while the lock is held matters only then: as soon as an execution shows a `downgrade`, the search begins anew, and from then on whoever comes to write
+//! says so in a step, which is the one that takes the lock if it is free.
 
 use super::{Effect, Object, State};
 use crate::clock::INLINE;
@@ -18,12 +19,31 @@ use crate::trace::{Access, Action, Mode, ObjectId, Operation};
 /// Among the writers that wait: none does, but it looks so.
 const NOBODY: u32 = u32::MAX;
 
+/// A bit beside a writer that has come while another one had the lock: it keeps nobody from reading, unless that one goes on as a reader.
+const BEHIND: u32 = 1 << 30;
+
+fn is_behind(waiter: u32) -> bool {
+    waiter != NOBODY && waiter & BEHIND != 0
+}
+
+/// Stands among the promoted places where whoever comes to write says so.
+fn place_of_coming() -> usize {
+    static PLACE: u8 = 0;
+    (&raw const PLACE).addr()
+}
+
 impl Execution {
+    /// Whether whoever comes to write says so, since somebody goes on as a reader.
+    pub(in crate::runtime) fn writers_say_so(&self) -> bool {
+        !self.promoted.is_empty() && self.promoted.contains(&place_of_coming())
+    }
+
     /// Whether it can be read, or written, at once.
     pub(super) fn rwlock_is_free(&self, lock: ObjectId, for_writing: bool) -> bool {
         match self.object_ref(lock) {
             Object { state: State::RwLock { writer, .. }, readers, waiters, .. } => {
-                writer.is_none() && if for_writing { readers.is_empty() } else { waiters.is_empty() }
+                writer.is_none()
+                    && if for_writing { readers.is_empty() } else { waiters.iter().all(|&w| is_behind(w)) }
             }
             _ => true,
         }
@@ -43,7 +63,8 @@ impl Execution {
     pub(super) fn waiting_writer(&self, lock: ObjectId) -> Option<usize> {
         match self.object_ref(lock) {
             Object { state: State::RwLock { writer: None, .. }, waiters, .. } => {
-                waiters.iter().find(|&&thread| thread != NOBODY).map(|&thread| thread as usize)
+                let mut waiting = waiters.iter().filter(|&&thread| thread != NOBODY && !is_behind(thread));
+                waiting.next().map(|&thread| thread as usize)
             }
             _ => None,
         }
@@ -103,13 +124,12 @@ impl Execution {
         let State::RwLock { writer, read_clock, has_waited } = &mut object.state else { return false };
         let is_free = object.readers.is_empty() && object.waiters.is_empty();
         let known = &mut thread.clock.clock;
-        let knows_all = object.clock.le(known) && read_clock.le(known);
         if !(is_usual && is_free && known.join_few(read_clock)) {
             return false;
         }
         known.join(&object.clock);
         *writer = Some(me as u32);
-        *has_waited = !knows_all;
+        *has_waited = false;
         thread.dirty |= object.note_holder(me as u32, false);
         let (version, place) = (object.version, thread.location);
         thread.note_read(ReadEntry { object: lock.index() as u32, version, place });
@@ -190,10 +210,11 @@ impl Execution {
 
     pub(super) fn write_lock(&mut self, operation: Operation) -> Effect {
         let lock = operation.object;
-        if operation.action == Action::TryWriteLock && !self.rwlock_is_free(lock, true) {
-            return self.refuse(operation);
-        }
         let me = self.current;
+        let comes = std::mem::take(&mut self.threads[me].comes_to_write);
+        if operation.action == Action::TryWriteLock && !self.rwlock_is_free(lock, true) {
+            return if comes { self.wait_behind(operation) } else { self.refuse(operation) };
+        }
         let Object { state, readers, waiters, clock, .. } = &mut self.objects[lock.index()];
         if let State::RwLock { writer, read_clock, has_waited } = state {
             if !readers.is_empty() {
@@ -202,16 +223,29 @@ impl Execution {
                 self.finish_single(operation, write(lock), None, None, Some("waits"));
                 return Effect::Refused;
             }
-            waiters.retain(|&thread| thread != me as u32);
+            let came = waiters.len();
+            waiters.retain(|&thread| thread != me as u32 && thread != me as u32 | BEHIND);
+            *has_waited = waiters.len() < came;
             *writer = Some(me as u32);
-            let known = &self.threads[me].clock.clock;
-            *has_waited = operation.action == Action::WriteLock && !(clock.le(known) && read_clock.le(known));
             self.threads[me].clock.acquire(read_clock);
         }
         self.threads[me].clock.acquire(clock);
         self.note_lock(lock);
         self.finish_single(operation, write(lock), None, None, None);
         Effect::Done
+    }
+
+    /// The running thread has come to write, and is to wait.
+    fn wait_behind(&mut self, operation: Operation) -> Effect {
+        let (lock, me) = (operation.object, self.current as u32);
+        let Object { state, waiters, .. } = &mut self.objects[lock.index()];
+        let is_written = matches!(state, State::RwLock { writer: Some(_), .. });
+        waiters.push(if is_written { me | BEHIND } else { me });
+        if !is_written {
+            self.note_change(lock);
+        }
+        self.finish_single(operation, write(lock), None, None, Some("waits"));
+        Effect::Refused
     }
 
     fn leave_writing(&mut self, lock: ObjectId, changed: bool) {
@@ -234,13 +268,18 @@ impl Execution {
     }
 
     pub(super) fn downgrade(&mut self, operation: Operation, changed: bool) -> Effect {
-        let has_waited =
-            matches!(self.object_ref(operation.object).state, State::RwLock { has_waited: true, .. });
-        let bars = has_waited && self.branch(operation, 2, false) == 1;
+        if self.thread_count > 1 && !self.giving_up {
+            let is_news = self.promoted.insert(place_of_coming());
+            self.begins_anew(is_news);
+        }
+        let bars = matches!(self.object_ref(operation.object).state, State::RwLock { has_waited: true, .. });
         self.leave_writing(operation.object, changed);
         let me = self.current as u32;
         let object = self.object_mut(operation.object);
         object.readers.push(me);
+        for waiter in object.waiters.iter_mut().filter(|waiter| is_behind(**waiter)) {
+            *waiter &= !BEHIND;
+        }
         if bars {
             object.waiters.push(NOBODY);
         }

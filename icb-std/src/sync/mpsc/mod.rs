@@ -75,6 +75,7 @@ macro_rules! sender {
 
         impl<T> Drop for $sender<T> {
             fn drop(&mut self) {
+                door::handle_used(self);
                 self.link.drop_sender();
             }
         }
@@ -158,6 +159,7 @@ impl<T> Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
+        door::handle_used(self);
         self.link.drop_receiver();
     }
 }
