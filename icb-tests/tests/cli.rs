@@ -789,7 +789,8 @@ fn a_crate_that_has_never_heard_of_icb_shows_its_bug() {
     );
     // What a failure takes is found out with processes of their own too.
     let orders = |arguments: &str| {
-        let said = icb_with("unchanged", arguments, &[]);
+        // Enough on a machine that has other things to do.
+        let said = icb_with("unchanged", arguments, &[("ICB_EXPLAIN_SECONDS", "60")]);
         said.check(FAILED, &["It takes these orders: with all but one of them, it need not fail like this"]);
         let text = said.text.split_once("It takes these orders").unwrap().1;
         text.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()

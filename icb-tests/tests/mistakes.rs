@@ -439,10 +439,11 @@ fn stored_failures_are_listed_by_name() {
         let said = check(&format!("list --failures {arguments}"), PASSED, &[words]);
         assert_eq!(said.lines().count(), 1, "{said}");
     }
-    let said = check("list --test holding counts", PASSED, &["cases::holding::counts_under_a_lock"]);
+    let said =
+        check("list --test holding cases::holding::counts", PASSED, &["cases::holding::counts_under_a_lock"]);
     assert!(!said.contains("Stored failures:"), "{said}");
     let said = check(
-        "list --test failing panics",
+        "list --test failing cases::failing::panics",
         PASSED,
         &["cases::failing::panics\n", "Stored failures:\n", stored],
     );
