@@ -350,10 +350,12 @@ fn judge(program: &Program, expected: &Level, found: &Level, tally: &mut Tally) 
     // drop is the last one then shows in the state.
     // Where nobody can go on, who goes round is let on in turn, and stands back when somebody else can go on: how often it
     // goes round depends on more than what it saw.
+    // That writers say that they come begins with an execution in which one goes on as a reader, which a lower bound need not have.
     let guesses = program.has(|i| {
         matches!(
             i,
-            Instruction::ArcTryUnwrap
+            Instruction::Downgrade(_)
+                | Instruction::ArcTryUnwrap
                 | Instruction::ArcIntoInner
                 | Instruction::ArcIntoLocked
                 | Instruction::ArcMakeMut
