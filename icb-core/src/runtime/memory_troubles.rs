@@ -162,18 +162,18 @@ impl Execution {
     fn fail_by_race(&mut self, hooked: Hooked, earlier: EarlierAccess) {
         let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
         let second = self.memory_access(earlier.address, self.current, hooked.write, hooked.place);
-        let told = [side(&first, verb(&first)), side(&second, verb(&second))];
-        self.fail_by_unordered([first, second], told, Some(earlier.address));
+        let words = [verb(&first), verb(&second)];
+        self.fail_by_unordered([first, second], words, Some(earlier.address));
     }
 
-    /// Two accesses race, the earlier one first. `told`: the same in words. `memory`: an address in plain memory, which has no name of its own.
+    /// Two accesses race, the earlier one first. `words`: what each does. `memory`: an address in plain memory, which has no name of its own.
     pub(super) fn fail_by_unordered(
         &mut self,
         accesses: [RaceAccess; 2],
-        told: [String; 2],
+        words: [&str; 2],
         memory: Option<usize>,
     ) {
-        let [first, second] = told;
+        let [first, second] = [0, 1].map(|index| side(&accesses[index], words[index]));
         let mut message = format!("{first} and {second} are not ordered by happens-before");
         let memory = memory.filter(|_| self.observer.is_some());
         if let Some(variable) = memory.and_then(|address| super::allocator::aside(|| static_words(address))) {
@@ -294,7 +294,7 @@ impl Execution {
     }
 }
 
-pub(super) fn side(access: &RaceAccess, verb: &str) -> String {
+fn side(access: &RaceAccess, verb: &str) -> String {
     match &access.location {
         Some(location) => format!("{verb} by {} at {location}", access.thread),
         None => format!("{verb} by {}", access.thread),

@@ -12,7 +12,7 @@ use super::address_map::{ASIDE, ByAddress, Kind, alive, key};
 use super::allocator::aside;
 use super::atomics::AtomicRef;
 use super::execution::Execution;
-use super::memory_troubles::{Owner, side, verb};
+use super::memory_troubles::{Owner, verb};
 use super::object::Handle;
 use super::threads::Life;
 use crate::memory::race::Earlier;
@@ -244,8 +244,7 @@ impl Execution {
         let first = self.earlier_use(id, Earlier { thread, write: false });
         let second = self.memory_access(hooked.address, self.current, true, hooked.place);
         let words = format!("use of {}", self.objects[id.index()].in_words());
-        let told = [side(&first, &words), side(&second, "write")];
-        self.fail_by_unordered([first, second], told, Some(hooked.address));
+        self.fail_by_unordered([first, second], [&words, "write"], Some(hooked.address));
     }
 
     /// An object has been used by a handle that was written as plain memory, and nothing orders that.
@@ -257,8 +256,7 @@ impl Execution {
         let first = self.memory_access(earlier.address, earlier.thread, true, earlier.place);
         let second = self.this_step(false);
         let words = format!("use of {}", self.objects[id.index()].in_words());
-        let told = [side(&first, "write"), side(&second, &words)];
-        self.fail_by_unordered([first, second], told, Some(earlier.address));
+        self.fail_by_unordered([first, second], ["write", &words], Some(earlier.address));
     }
 
     /// What the running thread has just done, in a step.
@@ -280,8 +278,8 @@ impl Execution {
         }
         let first = self.memory_access(earlier.address, earlier.thread, earlier.write, earlier.place);
         let second = self.this_step(write);
-        let told = [told("plain", &first), told("atomic", &second)];
-        self.fail_by_unordered([first, second], told, Some(earlier.address));
+        let (plain, atomic) = (format!("plain {}", verb(&first)), format!("atomic {}", verb(&second)));
+        self.fail_by_unordered([first, second], [&plain, &atomic], Some(earlier.address));
     }
 
     /// A plain access of the running thread is not ordered with an earlier atomic one.
@@ -295,12 +293,7 @@ impl Execution {
             false => self.earlier_use(id, earlier),
         };
         let second = self.memory_access(hooked.address, self.current, hooked.write, hooked.place);
-        let told = [told("atomic", &first), told("plain", &second)];
-        self.fail_by_unordered([first, second], told, Some(hooked.address));
+        let (atomic, plain) = (format!("atomic {}", verb(&first)), format!("plain {}", verb(&second)));
+        self.fail_by_unordered([first, second], [&atomic, &plain], Some(hooked.address));
     }
-}
-
-/// An access of a kind in words.
-fn told(kind: &str, access: &RaceAccess) -> String {
-    side(access, &format!("{kind} {}", verb(access)))
 }

@@ -5,7 +5,7 @@ use crate::clock::VectorClock;
 use crate::memory::race::{DataClock, Earlier};
 use crate::program::Place;
 use crate::runtime::execution::Execution;
-use crate::runtime::memory_troubles::{side, verb};
+use crate::runtime::memory_troubles::verb;
 use crate::trace::{Access, Action, Frame, Mode, ObjectId, Operation, RaceAccess, SourceLocation, ThreadId};
 
 /// State of a cell.
@@ -69,8 +69,8 @@ impl Execution {
         }
         let (first, second) =
             (self.race_access(cell, earlier.thread, earlier.write), self.race_access(cell, me, write));
-        let told = [side(&first, verb(&first)), side(&second, verb(&second))];
-        self.fail_by_unordered([first, second], told, None);
+        let words = [verb(&first), verb(&second)];
+        self.fail_by_unordered([first, second], words, None);
         true
     }
 
