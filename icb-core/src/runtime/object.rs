@@ -266,11 +266,11 @@ impl Handle {
     /// [`write_lock`](Self::write_lock) then. `None`: it does not matter.
     #[track_caller]
     pub fn come_to_write(&self, init: ObjectInit) -> Option<Effect> {
-        running()?.with(|e| {
-            let says_so = e.writers_say_so();
-            e.threads.mine().comes_to_write = says_so;
-            says_so.then_some(())
-        })?;
+        let running = running()?;
+        if !running.quickly(|e| e.writers_say_so()) {
+            return None;
+        }
+        running.quickly(|e| e.threads.mine().comes_to_write = true);
         self.perform(init, Action::TryWriteLock)
     }
 
