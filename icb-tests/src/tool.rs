@@ -42,6 +42,11 @@ pub fn command(temporary: &str) -> Command {
     command
 }
 
+/// The words of a command line. An empty one would be a filter that means every test.
+pub fn words(arguments: &str) -> impl Iterator<Item = &str> {
+    arguments.split(' ').filter(|word| !word.is_empty())
+}
+
 /// The command sees no `ICB_*` variables of the tests' own environment, and prints no backtraces of std's beside the reports.
 pub fn without_settings(command: &mut Command) {
     command.env_remove("RUST_BACKTRACE");

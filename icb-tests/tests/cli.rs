@@ -45,8 +45,7 @@ fn icb_with(fixture: &str, arguments: &str, variables: &[(&str, &str)]) -> Said 
 /// The same with another target directory.
 fn icb_into(target: &Path, fixture: &str, arguments: &str, variables: &[(&str, &str)]) -> Said {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
-    assert!(!arguments.contains("  "), "an empty word means every test: {arguments}");
-    let mut words = arguments.trim_end().split(' ');
+    let mut words = tool::words(arguments);
     let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(directory).arg(words.next().unwrap());
     let output = command

@@ -16,7 +16,7 @@ const INTERRUPTED: i32 = 9;
 fn command(arguments: &str) -> Command {
     let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).env("COLUMNS", "120").stdin(Stdio::null());
-    let words: Vec<&str> = arguments.split(' ').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = tool::words(arguments).collect();
     if words[0] == "test" {
         command
             .args(["test", "-p", "icb-demo", "--test", "long", "--ignored", "--target-dir"])

@@ -22,7 +22,7 @@ fn target() -> PathBuf {
 
 /// The tool in the directory of a fixture, which is built.
 fn command(arguments: &str) -> Command {
-    let mut words = arguments.trim_end().split(' ');
+    let mut words = tool::words(arguments);
     let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases"));
     command.args(words.next());

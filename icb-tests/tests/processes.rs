@@ -15,7 +15,7 @@ type Results = BTreeMap<String, Result<u64, u64>>;
 fn command(arguments: &str) -> Command {
     let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
-    command.args(arguments.split(' ').filter(|word| !word.is_empty()));
+    command.args(tool::words(arguments));
     command
 }
 

@@ -27,7 +27,7 @@ fn fixture() -> PathBuf {
 }
 
 fn icb(arguments: &str, columns: &str) -> Said {
-    let mut words = arguments.split(' ');
+    let mut words = tool::words(arguments);
     let mut command = tool::command(env!("CARGO_TARGET_TMPDIR"));
     command.current_dir(fixture()).arg(words.next().unwrap()).arg("--target-dir").arg(target()).args(words);
     let output = command.env("COLUMNS", columns).output().unwrap();
