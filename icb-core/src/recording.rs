@@ -1,23 +1,11 @@
 //! What happened in one execution: the tape of its choices, in memory that may be shared with whoever watches over
 //! the process, so that the choices survive an abort.
 //!
-//! Layout of the memory: 8 bytes magic, u32 model, u32 bound, u64 number of the execution, u64 length in records,
-//! then the records, u32 each: bit 31 set for a branch (bits 0–29 index, bit 30 costly), else a step (bits 0–15
-//! thread, bit 30 preemption, bit 29 early).
+//! Layout of the memory: see [`flight`](crate::trace::flight).
 
-use crate::trace::{Schedule, ScheduleEntry, ThreadId};
-use std::io::Read;
+use crate::trace::Schedule;
+use crate::trace::flight::{BRANCH, COSTLY, EARLY, HEADER, MAGIC, THREAD, entry};
 use std::ptr::NonNull;
-
-/// First bytes of a flight recorder's file.
-pub const MAGIC: [u8; 8] = *b"ICBFLY1\n";
-/// Bytes before the first record.
-pub const HEADER: usize = 32;
-
-const BRANCH: u32 = 1 << 31;
-const COSTLY: u32 = 1 << 30;
-const EARLY: u32 = 1 << 29;
-const THREAD: u32 = 0xFFFF;
 
 /// The largest number of threads in one execution: thread numbers take 16 bits of a record.
 pub const MAX_THREADS: usize = THREAD as usize;
@@ -138,38 +126,14 @@ impl Tape {
     pub fn schedule(&mut self) -> Schedule {
         let end = HEADER_WORDS + self.length;
         let records = &self.words()[HEADER_WORDS..end];
-        Schedule::new(records.iter().map(|record| decode(u32::from_le(*record))).collect())
-    }
-}
-
-/// The choices on a tape that was mapped from this file. `None`: there is none.
-pub(crate) fn schedule_in(file: &mut impl Read) -> Option<Schedule> {
-    let mut words = [0; HEADER];
-    file.read_exact(&mut words).ok()?;
-    if words[..MAGIC.len()] != MAGIC {
-        return None;
-    }
-    let word = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_le_bytes);
-    let length = word(&words[4 * LENGTH_WORD..][..4])?;
-    let mut records = Vec::new();
-    file.take(u64::from(length) * 4).read_to_end(&mut records).ok()?;
-    Some(Schedule::new(records.chunks_exact(4).filter_map(word).map(decode).collect()))
-}
-
-fn decode(record: u32) -> ScheduleEntry {
-    if record & BRANCH != 0 {
-        return ScheduleEntry::Branch { index: record & (EARLY - 1), costly: record & COSTLY != 0 };
-    }
-    ScheduleEntry::Run {
-        thread: ThreadId::new((record & THREAD) as usize),
-        preemption: record & COSTLY != 0,
-        early: record & EARLY != 0,
+        Schedule::new(records.iter().map(|record| entry(u32::from_le(*record))).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::flight::Flight;
 
     #[test]
     fn a_tape_gives_its_schedule_back() {
@@ -181,8 +145,8 @@ mod tests {
         tape.run(1, false, true);
         assert_eq!(tape.schedule().to_string(), "icb1:0*2?2!3,1~");
         let bytes: Vec<u8> = tape.words().iter().flat_map(|word| word.to_ne_bytes()).collect();
-        assert_eq!(schedule_in(&mut &*bytes), Some(tape.schedule()));
-        assert_eq!(schedule_in(&mut &bytes[1..]), None);
+        assert_eq!(Flight::read(&mut &*bytes).map(|flight| flight.schedule), Some(tape.schedule()));
+        assert_eq!(Flight::read(&mut &bytes[1..]), None);
         tape.clear();
         assert_eq!(tape.schedule(), Schedule::default());
         for _ in 0..20 {

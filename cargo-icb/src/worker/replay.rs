@@ -5,7 +5,7 @@ use super::process::{self, DEFAULT_WATCHDOG, End, Launch, Outcome};
 use super::verdict::{Verdict, judge, tell_expected};
 use crate::cargo::tests::Test;
 use crate::settings::Search;
-use icb_core::trace::{Death, Failure, FailureKind, PRINTED, Schedule, Trace};
+use icb_core::trace::{Death, EXPLAIN_SECONDS, Failure, FailureKind, PRINTED, Schedule, Trace};
 use std::path::PathBuf;
 
 /// So much is kept of what a replay prints, in bytes: the end.
@@ -123,9 +123,6 @@ fn explained(replay: &Replay<'_>, mut failure: Failure, death: Death) -> Failure
         told.trace.explanation.filter(|told| told.orders.iter().all(|order| order.after < count));
     failure
 }
-
-/// So long the orders are looked for, if nothing else is said.
-const EXPLAIN_SECONDS: f64 = 2.0;
 
 /// The signal that ends a process at once.
 const KILLED: i32 = 9;

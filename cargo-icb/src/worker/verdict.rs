@@ -1,7 +1,7 @@
 //! What a process's outcome means for its test. Pure: it reads nothing but the outcome and the recording.
 
-use super::flight::Flight;
 use super::process::{End, ModelOutcome, Outcome};
+use icb_core::trace::flight::Flight;
 use icb_core::trace::{BoundReport, Death, Failure, FailureKind, Stopped, signal_name, table};
 use serde::{Deserialize, Serialize};
 

@@ -11,6 +11,9 @@ pub const CANNOT_TELL_EXIT: i32 = 97;
 /// How the line begins that it prints then; the path and the reason follow.
 pub const CANNOT_TELL: &str = "icb: cannot write messages to ";
 
+/// How long is looked for the orders that a failure takes, in seconds, if nothing else is said.
+pub const EXPLAIN_SECONDS: f64 = 2.0;
+
 /// How many bytes the stack of a thread can have: with less nothing runs, and more is a slip that no system gives.
 pub const STACK_SIZES: RangeInclusive<u64> = 16 * 1024..=1 << 36;
 

@@ -6,6 +6,7 @@ pub mod coverage;
 mod death;
 mod explanation;
 mod failure;
+pub mod flight;
 mod id;
 mod json;
 mod message;
@@ -23,8 +24,8 @@ pub use explanation::{Explanation, Order, Simplified};
 pub use failure::{COMPUTES, DeadlockEntry, Failure, FailureKind, MemoryEvent, MemoryEventKind, RaceAccess};
 pub use id::{ObjectId, ThreadId};
 pub use message::{
-    CANNOT_TELL, CANNOT_TELL_EXIT, FrontierFile, Message, PROTOCOL_VERSION, STACK_SIZES, TracePiece, encode,
-    journal_name,
+    CANNOT_TELL, CANNOT_TELL_EXIT, EXPLAIN_SECONDS, FrontierFile, Message, PROTOCOL_VERSION, STACK_SIZES,
+    TracePiece, encode, journal_name,
 };
 #[cfg(any(test, feature = "decode"))]
 pub use message::{ProtocolError, decode};

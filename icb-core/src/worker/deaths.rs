@@ -7,10 +7,10 @@ use super::process::{Closure, REPLAY_RESERVE, Worker};
 use crate::explain::{Came, Case, Piece, Trial, Trials, is_same, move_blocks};
 use crate::observe::Recorder;
 use crate::program::{Chooser, End, Observer, Outcome, Program};
-use crate::recording;
 use crate::runtime::CoroutineProgram;
 use crate::search::Replay;
 use crate::symbols;
+use crate::trace::flight::Flight;
 use crate::trace::{Death, Failure, FailureKind, Schedule, Trace, TracePiece};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -260,7 +260,7 @@ impl LastSteps {
 
 /// The schedule that a fork has left on its tape.
 fn schedule_on(tape: &Path) -> Option<Schedule> {
-    recording::schedule_in(&mut File::open(tape).ok()?)
+    Some(Flight::read(&mut File::open(tape).ok()?)?.schedule)
 }
 
 /// So much is read of what a fork has printed, in bytes: the end.

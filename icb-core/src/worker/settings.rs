@@ -4,7 +4,7 @@
 
 use super::builder::{OnRace, ReductionKind};
 use crate::program::Granularity;
-use crate::trace::{Death, STACK_SIZES, Schedule, Shard, StrategyKind};
+use crate::trace::{Death, EXPLAIN_SECONDS, STACK_SIZES, Schedule, Shard, StrategyKind};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -134,7 +134,7 @@ impl Default for Settings {
             random_seed: 0,
             assignments: None,
             watchdog: Duration::from_secs(10),
-            explain: Duration::from_secs(2),
+            explain: Duration::from_secs_f64(EXPLAIN_SECONDS),
             simplify: Duration::ZERO,
             replay: None,
             replay_model: None,
