@@ -45,7 +45,7 @@ mod library {
     }
 }
 
-#[path = "../../src/random_real/walk/mod.rs"]
+#[path = "../../reference/src/random_real/walk/mod.rs"]
 #[expect(dead_code, unreachable_pub, reason = "it is also part of a library")]
 mod walk;
 
