@@ -96,6 +96,8 @@ pub struct Explorer<'a> {
     next_sample: u64,
     stopped: Option<Stopped>,
     failure: Option<Failure>,
+    /// What the execution of the default choices came to before the search, if it failed.
+    failed_first: Option<String>,
 }
 
 impl std::fmt::Debug for Explorer<'_> {
@@ -125,6 +127,7 @@ impl<'a> Explorer<'a> {
             next_sample: 1,
             stopped: None,
             failure: None,
+            failed_first: None,
         }
     }
 
@@ -179,6 +182,11 @@ impl<'a> Explorer<'a> {
                 break;
             }
         }
+        if self.failure.is_none()
+            && let Some(failure) = self.failed_first.take()
+        {
+            self.look_for_failure_again(&failure, program);
+        }
         self.fill_up(strategy.max_bound(), &mut bounds);
         Report {
             complete: self.failure.is_none() && self.stopped.is_none() && strategy.claims(),
@@ -193,8 +201,24 @@ impl<'a> Explorer<'a> {
     /// Looks whether the program is deterministic, before it is [`run`](Self::run), which ends at once if it is not. It is given the execution of
     /// the default choices.
     pub(crate) fn check_determinism(&mut self, run_default: &mut dyn FnMut() -> (Signature, Outcome)) {
-        if let Some(failure) = divergence(run_default) {
-            self.failed(failure);
+        match looked_at_twice(run_default) {
+            DefaultExecution::Same => {}
+            DefaultExecution::Fails(failure) => self.failed_first = Some(failure),
+            DefaultExecution::Differs(failure) => self.failed(failure),
+        }
+    }
+
+    /// The execution of the default choices failed, and nothing that the search has run since: it fails again where the search has not come to it (a shard, a
+    /// search at random), or does not.
+    #[cold]
+    fn look_for_failure_again(&mut self, failure: &str, program: &mut dyn Program) {
+        let (_, outcome) = Signature::of_default(program);
+        if matches!(outcome.end, End::Passed) && !outcome.promoted {
+            let message = format!(
+                "the test failed ({failure}), and with the same schedule it then passed: it depends on something that the first execution has left \
+                 behind, or on {OUTSIDE}"
+            );
+            self.failed(Failure::new(FailureKind::Divergence, message));
         }
     }
 
@@ -385,24 +409,41 @@ fn run_measured(strategy: &mut dyn Strategy, program: &mut dyn Program, report: 
     outcome
 }
 
-/// Runs the execution of the default choices twice: a difference is a divergence.
-fn divergence(run_default: &mut dyn FnMut() -> (Signature, Outcome)) -> Option<Failure> {
+/// What the execution of the default choices shows.
+enum DefaultExecution {
+    /// It does the same each time.
+    Same,
+    /// It fails, in these words.
+    Fails(String),
+    /// The second time it does something else.
+    Differs(Failure),
+}
+
+/// What is not a function of the schedule.
+const OUTSIDE: &str = "something outside the model (a global that is not of the mirrored std, an environment variable, the real clock, a file)";
+
+/// Runs the execution of the default choices twice.
+fn looked_at_twice(run_default: &mut dyn FnMut() -> (Signature, Outcome)) -> DefaultExecution {
+    let words = |failure: &Failure| failure.to_string().lines().next().unwrap_or_default().to_owned();
     let (first, outcome) = run_default();
-    let failed = matches!(outcome.end, End::Failed(_)) || outcome.promoted;
     // A failing execution is found again by the search, and told there. Its stacks may not have been unwound, so it
     // is not run a second time here.
-    if failed {
-        return None;
+    match &outcome.end {
+        _ if outcome.promoted => return DefaultExecution::Same,
+        End::Failed(failure) => return DefaultExecution::Fails(words(failure)),
+        _ => {}
     }
     let (second, outcome) = run_default();
-    let difference = first.difference(&second).or_else(|| match outcome.end {
+    let difference = first.difference(&second).or_else(|| match &outcome.end {
         End::Failed(failure) => Some(format!(
             "the test passed, and with the same schedule it then failed ({}): it depends on something that the first execution \
-             has left behind, or on something outside the model (a global that is not of the mirrored std, an environment variable, \
-             the real clock, a file)",
-            failure.to_string().lines().next().unwrap_or_default()
+             has left behind, or on {OUTSIDE}",
+            words(failure)
         )),
         _ => None,
-    })?;
-    Some(Failure::new(FailureKind::Divergence, difference))
+    });
+    match difference {
+        Some(difference) => DefaultExecution::Differs(Failure::new(FailureKind::Divergence, difference)),
+        None => DefaultExecution::Same,
+    }
 }

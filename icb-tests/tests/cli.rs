@@ -934,7 +934,7 @@ fn plain_memory_is_checked() {
         assert!(!line.contains("process of its own"), "{line}");
         verdicts += 1;
     }
-    assert_eq!((said.code, verdicts), (FAILED, 119), "{}", said.text);
+    assert_eq!((said.code, verdicts), (FAILED, 124), "{}", said.text);
     said.check(FAILED, &["src/lib.rs:", "racy_counter: data race: write by T1 and read by T2"]);
     // What a race leads to is shown instead of the race.
     icb_with("raw-memory", "test --on-race promote racy_lost racy_torn", &[]).check(

@@ -237,52 +237,91 @@ blocks! {
     __tsan_memset: set;
 }
 
-/// What compares bytes (slices of integers, texts) calls the C library, and no hook. Where that is linked statically its function cannot be replaced.
+/// What `std` was compiled to beforehand calls the C library where it copies (`String::clone`, a text that is formatted), and so does everybody who compares bytes
+/// (slices of integers, texts): no hook, but these functions, which hand on to the C library's. Where that is linked statically its functions cannot be replaced.
+///
+/// Of a copy only what is read is told: whoever copies into a buffer of `std`'s own (of the standard output) may hold a lock that nobody sees.
 #[cfg(all(target_os = "linux", not(target_feature = "crt-static")))]
 #[doc(hidden)]
-pub mod comparing {
+pub mod c_functions {
     use super::super::accesses::{accessed, running_hooked};
     use super::super::passing::passes_wholly;
+    use std::ffi::CStr;
     use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
     blocks! {
         memcmp: compare;
         bcmp: compare;
+        memcpy: copy_apart;
+        memmove: copy;
     }
 
     type Compare = unsafe extern "C" fn(*const u8, *const u8, usize) -> i32;
+    type Copy = unsafe extern "C" fn(*mut u8, *const u8, usize) -> *mut u8;
 
-    /// The C library's function; looked for once.
-    static REAL: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
+    /// The C library's functions; looked for once.
+    static COMPARE: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
+    static COPY_APART: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
+    static COPY: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
 
     /// # Safety
     /// As for `memcmp`; called by the trampolines only.
     unsafe extern "C" fn compare(one: *const u8, other: *const u8, size: usize, place: usize) -> i32 {
-        if !(passes_wholly(one.addr(), size) && passes_wholly(other.addr(), size)) && size > 0 {
-            tell([one.addr(), other.addr()], size, place);
+        for address in [one.addr(), other.addr()] {
+            if !passes_wholly(address, size) && size > 0 {
+                read(address, size, place);
+            }
         }
-        let mut real = REAL.load(Relaxed);
-        if real.is_null() {
-            real = look_for();
+        // SAFETY: the type is that of the C library's function of this name.
+        let real = unsafe { std::mem::transmute::<*mut libc::c_void, Compare>(real(&COMPARE, c"memcmp")) };
+        // SAFETY: the caller's promise.
+        unsafe { real(one, other, size) }
+    }
+
+    /// # Safety
+    /// As for `memcpy`; called by the trampoline only.
+    unsafe extern "C" fn copy_apart(to: *mut u8, from: *const u8, size: usize, place: usize) -> *mut u8 {
+        if !passes_wholly(from.addr(), size) && size > 0 {
+            read(from.addr(), size, place);
         }
-        // SAFETY: it is the C library's function of this name and type; the caller's promise.
-        unsafe { std::mem::transmute::<*mut libc::c_void, Compare>(real)(one, other, size) }
+        // SAFETY: the type is that of the C library's function of this name.
+        let real = unsafe { std::mem::transmute::<*mut libc::c_void, Copy>(real(&COPY_APART, c"memcpy")) };
+        // SAFETY: the caller's promise.
+        unsafe { real(to, from, size) }
+    }
+
+    /// # Safety
+    /// As for `memmove`; called by the trampoline only.
+    unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: usize, place: usize) -> *mut u8 {
+        if !passes_wholly(from.addr(), size) && size > 0 {
+            read(from.addr(), size, place);
+        }
+        // SAFETY: the type is that of the C library's function of this name.
+        let real = unsafe { std::mem::transmute::<*mut libc::c_void, Copy>(real(&COPY, c"memmove")) };
+        // SAFETY: the caller's promise.
+        unsafe { real(to, from, size) }
     }
 
     #[inline(never)]
-    fn tell(addresses: [usize; 2], size: usize, place: usize) {
-        for address in addresses {
-            if running_hooked().is_some() && !passes_wholly(address, size) {
-                accessed(address, size, false, place);
-            }
+    fn read(address: usize, size: usize, place: usize) {
+        if running_hooked().is_some() {
+            accessed(address, size, false, place);
         }
     }
 
+    /// The C library's function of this name.
+    #[inline(always)]
+    fn real(known: &AtomicPtr<libc::c_void>, name: &CStr) -> *mut libc::c_void {
+        let real = known.load(Relaxed);
+        if real.is_null() { look_for(known, name) } else { real }
+    }
+
+    /// The next function of the name, after the one here, is the C library's, without which no program runs.
     #[cold]
-    fn look_for() -> *mut libc::c_void {
-        // SAFETY: a C string. The next function of the name, after this one, is the C library's, without which no program runs.
-        let real = unsafe { libc::dlsym(libc::RTLD_NEXT, c"memcmp".as_ptr()) };
-        REAL.store(real, Relaxed);
+    fn look_for(known: &AtomicPtr<libc::c_void>, name: &CStr) -> *mut libc::c_void {
+        // SAFETY: a C string.
+        let real = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+        known.store(real, Relaxed);
         real
     }
 }

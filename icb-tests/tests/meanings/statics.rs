@@ -174,6 +174,22 @@ fn what_an_execution_leaves_behind_is_a_divergence() {
     assert!(failure.message.starts_with(expected), "{failure}");
 }
 
+/// Nor is it a pass, where only the first one fails.
+#[test]
+fn what_only_the_first_execution_shows_is_a_divergence() {
+    static LEFT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let program = || {
+        let other = thread::spawn(|| NUMBER.load(SeqCst));
+        other.join().unwrap();
+        assert_ne!(LEFT.fetch_add(1, SeqCst), 0, "the first one");
+    };
+    let failure = plain().explore(program).failure.expect("the first execution fails");
+    assert_eq!(failure.kind, FailureKind::Divergence, "{failure}");
+    let expected = "the test failed (panic: assertion `left != right` failed: the first one";
+    assert!(failure.message.starts_with(expected), "{failure}");
+    assert!(plain().explore(program).complete);
+}
+
 /// Those of a dependency are no different.
 #[test]
 fn statics_of_dependencies_are_fresh_too() {
