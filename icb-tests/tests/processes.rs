@@ -1,5 +1,6 @@
 //! `cargo icb test` on random programs, in every way that it goes about a search: each bound in a process of its own, the last one at once,
-//! with a reduction or without, on one core or several, in shards, killed and resumed. What it comes to is the same.
+//! with a reduction or without, on one core or several, in shards, killed and resumed. What it comes to is the same. `ICB_LONG=1` runs twice as many
+//! programs.
 
 use icb_tests::tool;
 use std::collections::BTreeMap;
@@ -28,21 +29,28 @@ fn icb(arguments: &str) -> Vec<serde_json::Value> {
     lines
 }
 
-/// `cargo icb test` of the random programs in this test target.
-fn search(program: &str, target: &Path) -> String {
+/// Whether all programs are run, and not every other one.
+fn is_long() -> bool {
+    std::env::var_os("ICB_LONG").is_some()
+}
+
+/// `cargo icb test` of the random programs in this test target, and of the test of this name; their names end with a digit.
+fn search(program: &str, target: &Path, and: &str) -> String {
+    let part = if is_long() { String::new() } else { format!("0 2 4 6 8 {and}") };
     format!(
-        "test -p icb-demo --features random --test {program} --ignored --target-dir {} --max-bound 2 --message-format json",
+        "test -p icb-demo --features random --test {program} --ignored --target-dir {} --max-bound 2 --message-format json {part}",
         target.display()
     )
 }
 
-/// What the plain search of so many programs comes to, of which some fail.
+/// What the plain search of the programs comes to, of so many in a long run, of which some fail.
 #[track_caller]
 fn plain(test: &str, programs: usize, failing: Range<usize>) -> Results {
+    let part = if is_long() { 1 } else { 2 };
     let expected = results(&icb(&format!("{test} --reduction none")));
     let failures = expected.values().filter(|result| result.is_err()).count();
     assert!(
-        expected.len() == programs && failing.contains(&failures),
+        expected.len() == programs.div_ceil(part) && failing.contains(&(failures * part)),
         "{failures} of {} fail",
         expected.len()
     );
@@ -87,7 +95,7 @@ fn random_programs_come_to_the_same_however_they_are_searched() {
     let _alone = tool::alone();
     let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
     let shards = target.join("tmp/random-shards");
-    let test = search("random", &target);
+    let test = search("random", &target, "");
     let expected = plain(&test, 40, 5..35);
     let ways = [
         "",
@@ -123,7 +131,7 @@ fn random_programs_of_all_orders_come_to_the_same_however_they_are_searched() {
     let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
     let shards = target.join("tmp/random-order-shards");
     for settings in ["--weak-memory", "--on-race promote", "--weak-memory --on-race promote"] {
-        let test = format!("{} {settings}", search("orders", &target));
+        let test = format!("{} {settings}", search("orders", &target, "chance"));
         let expected = plain(&test, 31, 0..25);
         if settings == "--weak-memory" {
             assert_eq!(expected["icb-demo::orders::ordered_by_chance"], Err(1));
@@ -150,7 +158,7 @@ fn random_programs_on_the_real_std_come_to_the_same_however_they_are_searched() 
     let _alone = tool::alone();
     let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
     for program in ["foreign", "real_std"] {
-        let test = search(program, &target);
+        let test = search(program, &target, "");
         let expected = plain(&test, 40, 5..35);
         all_same(&test, &["", "--at-once", "--reduction visited"], &expected);
     }
@@ -163,7 +171,8 @@ fn dense_programs_on_the_real_std_come_to_the_same_however_they_are_searched() {
     let target = tool::target(env!("CARGO_TARGET_TMPDIR"));
     let arguments =
         format!("test -p icb-demo --features random --test real_std dense --target-dir {}", target.display());
-    let output = command(&arguments).env("PROGRAM_SEEDS", "0..40").output().unwrap();
+    let output =
+        command(&arguments).env("PROGRAM_SEEDS", if is_long() { "0..80" } else { "0..20" }).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed, 0 failed"), "{text}");
 }

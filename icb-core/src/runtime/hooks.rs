@@ -175,8 +175,8 @@ pub extern "C" fn __tsan_init() {
 /// As for `memcpy`; called by the trampoline only.
 unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: usize, place: usize) -> *mut u8 {
     if passes_wholly(from.addr(), size) && passes_wholly(to.addr(), size) {
-        // SAFETY: the caller's promise; `copy` allows what `memcpy` does not.
-        unsafe { std::ptr::copy(from, to, size) };
+        // SAFETY: the caller's promise; `memmove` allows what `memcpy` does not.
+        unsafe { copy_untold(to, from, size) };
         to
     } else {
         // SAFETY: the caller's promise.
@@ -196,8 +196,26 @@ unsafe extern "C" fn copy_and_tell(to: *mut u8, from: *const u8, size: usize, pl
         }
     }
     // SAFETY: as there.
-    unsafe { std::ptr::copy(from, to, size) };
+    unsafe { copy_untold(to, from, size) };
     to
+}
+
+/// Copies as `memmove` does, and nobody is told.
+///
+/// # Safety
+/// As for `memmove`.
+#[inline(always)]
+pub(super) unsafe fn copy_untold(to: *mut u8, from: *const u8, size: usize) {
+    #[cfg(all(target_os = "linux", not(target_feature = "crt-static")))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        c_functions::copy_untold(to, from, size);
+    }
+    #[cfg(not(all(target_os = "linux", not(target_feature = "crt-static"))))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        std::ptr::copy(from, to, size);
+    }
 }
 
 /// # Safety
@@ -296,6 +314,14 @@ pub mod c_functions {
         if !passes_wholly(from.addr(), size) && size > 0 {
             read(from.addr(), size, place);
         }
+        // SAFETY: the caller's promise.
+        unsafe { copy_untold(to, from, size) }
+    }
+
+    /// # Safety
+    /// As for `memmove`.
+    #[inline(always)]
+    pub(super) unsafe fn copy_untold(to: *mut u8, from: *const u8, size: usize) -> *mut u8 {
         // SAFETY: the type is that of the C library's function of this name.
         let real = unsafe { std::mem::transmute::<*mut libc::c_void, Copy>(real(&COPY, c"memmove")) };
         // SAFETY: the caller's promise.
