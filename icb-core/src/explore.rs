@@ -204,7 +204,7 @@ impl<'a> Explorer<'a> {
         match looked_at_twice(run_default) {
             DefaultExecution::Same => {}
             DefaultExecution::Fails(failure) => self.failed_first = Some(failure),
-            DefaultExecution::Differs(failure) => self.failed(failure),
+            DefaultExecution::Differs(failure) => self.failed(*failure),
         }
     }
 
@@ -416,7 +416,7 @@ enum DefaultExecution {
     /// It fails, in these words.
     Fails(String),
     /// The second time it does something else.
-    Differs(Failure),
+    Differs(Box<Failure>),
 }
 
 /// What is not a function of the schedule.
@@ -443,7 +443,9 @@ fn looked_at_twice(run_default: &mut dyn FnMut() -> (Signature, Outcome)) -> Def
         _ => None,
     });
     match difference {
-        Some(difference) => DefaultExecution::Differs(Failure::new(FailureKind::Divergence, difference)),
+        Some(difference) => {
+            DefaultExecution::Differs(Box::new(Failure::new(FailureKind::Divergence, difference)))
+        }
         None => DefaultExecution::Same,
     }
 }
